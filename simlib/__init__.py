@@ -1,0 +1,46 @@
+"""simlib: idempotency and retries, in a simulated world and in a real one.
+
+`import simlib as sl` is all a lesson needs. A name is loaded when it is first used, so the import costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "simlib.policy.backoff": ("Backoff",),
+    "simlib.policy.budget": ("RetryBudget",),
+    "simlib.policy.breaker": ("CircuitBreaker",),
+    "simlib.policy.retry": ("RetryPolicy", "Stop", "Wait"),
+    "simlib.policy.retry_after": ("parse_retry_after",),
+    "simlib.policy.classify": ("Outcome", "classify_grpc", "classify_http"),
+    "simlib.policy.keys": ("BadKey", "parse_key"),
+    "simlib.policy.fingerprint": ("fingerprint",),
+    "simlib.policy.verdict": ("Verdict", "verdict"),
+    "simlib.trace": ("INVARIANTS", "Recorder", "Trace"),
+    "simlib.scenarios.double_tap": ("DoubleTap",),
+    "simlib.views.playground": ("Playground",),
+    "simlib.views.player": ("Player",),
+}
+_HOME = {name: module for module, names in _WHERE.items() for name in names}
+_ROOMS = ("live", "policy", "scenarios", "views", "world")
+
+__all__ = ["__version__", *_HOME, *_ROOMS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"simlib.{name}")
+    else:
+        raise AttributeError(f"simlib has no {name!r}; it has {', '.join(__all__)}.")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

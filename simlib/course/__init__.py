@@ -1,0 +1,1 @@
+"""What a lesson says and asks: quiz, glossary, exercise checks."""

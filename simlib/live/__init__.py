@@ -1,0 +1,1 @@
+"""The same stories for real: PostgreSQL, HTTP, processes that are killed."""

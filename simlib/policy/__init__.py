@@ -1,0 +1,1 @@
+"""Decisions only: no clock, no I/O, no hidden randomness."""

@@ -1,0 +1,1 @@
+"""One file a story: its knobs, its world, what to count."""

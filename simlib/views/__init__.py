@@ -1,0 +1,1 @@
+"""Pictures and controls made from any trace and any knobs."""

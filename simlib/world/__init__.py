@@ -1,0 +1,1 @@
+"""Simulated parts on SimPy: links, servers, stores, brokers, clients, consumers."""
