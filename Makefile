@@ -1,0 +1,100 @@
+# From nothing but Python 3.11, make and the package index: each target first makes the environment it needs.
+#   make lab      open the course in the browser           make notebooks    run the lessons, save what they show
+#   make test     run every test                           make bench        measure speed, as ratios
+# PYTHON=/path/to/python3.12 chooses another Python; JOBS=4 runs more tests at once; ARGS="-k retry" goes to the tool.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?=
+JOBS ?= 2
+ARGS ?=
+
+.PHONY: help lab doctor test lint types bench conformance theory soak notebooks screenshots picture lock wheel clean
+.NOTPARALLEL:
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+lab: $(VENV)/.lab
+	@$(BIN)/python -m simlib.cli lab $(ARGS)
+
+doctor: $(VENV)/.lab
+	@$(BIN)/python -m simlib.cli doctor
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --nbval notebooks tests -m "not theory and not soak" $(ARGS)
+
+theory soak: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(JOBS) tests -m $@ $(ARGS)
+
+lint: $(VENV)/.test
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/python -m pyright
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m tests.bench $(ARGS)
+
+conformance: $(VENV)/.test
+	$(BIN)/python -m tests.conformance $(ARGS)
+
+notebooks: $(VENV)/.test
+	$(BIN)/python -m tests.notebooks.refresh $(ARGS)
+
+screenshots: $(VENV)/.test
+	$(BIN)/python -m tests.browser.screenshots $(ARGS)
+
+picture: $(VENV)/.lab
+	$(BIN)/python -m simlib.views.cover data/playground.png
+
+lock:
+	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv: pip install uv" >&2; exit 2; }
+	uv pip compile --quiet --upgrade --universal --no-annotate --no-header --no-emit-index-url \
+	  --python-version 3.11 --all-extras pyproject.toml -o constraints.txt
+
+wheel: $(VENV)/.lab
+	@if uv --version >/dev/null 2>&1; then uv build --quiet --wheel; \
+	else $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .; fi
+	@ls dist/*.whl
+
+clean:
+	rm -rf $(VENV) build dist screenshots .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -o -name .ipynb_checkpoints | xargs rm -rf
+
+# The environment. Its stamps say what is in it, so a second call costs nothing.
+INSTALL = if uv --version >/dev/null 2>&1; \
+	then uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '$(1)'; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'; fi
+
+$(VENV)/.made:
+	@found=; for python in $(PYTHON) python3.13 python3.12 python3.11 python3 python; do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "simlib needs Python 3.11 or newer and found none; install one, or name it: make PYTHON=/path/to/python3.12" >&2; \
+	  exit 2; \
+	fi; \
+	echo "Making $(VENV) with $$($$found --version)."; \
+	if uv --version >/dev/null 2>&1; then uv venv --quiet --allow-existing --python "$$($$found -c 'import sys; print(sys.executable)')" $(VENV); \
+	elif ! $$found -m venv $(VENV); then \
+	  echo "$$found cannot make environments; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; \
+	fi; \
+	touch $@
+
+$(VENV)/.lab: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing what the lessons need (once: some seconds with uv, about a minute with pip)."
+	@$(call INSTALL,.)
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing what the tests need (once: some seconds with uv, about a minute with pip)."
+	@$(call INSTALL,.[test])
+	@touch $@ $(VENV)/.lab
+
+$(VENV)/.bench: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing what the benchmarks need (once)."
+	@$(call INSTALL,.[test$(comma)bench])
+	@touch $@ $(VENV)/.test $(VENV)/.lab
+comma := ,
