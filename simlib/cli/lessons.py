@@ -1,8 +1,8 @@
 """Which lesson is meant, and where the learner works on it.
 
-In a clone the lessons are worked on where they are. From an installed package they are copied to the learner's
-own folder, once: whatever is there already is theirs and is never written over. When a newer package ships
-another version of a lesson, the new one is put beside the learner's.
+In a clone the lessons are worked on where they are. From an installed package they are copied, once, to a
+folder of the learner's: whatever is there already is theirs and is never written over. When a newer package
+ships another version of a lesson, the new one is put beside the learner's.
 """
 
 from __future__ import annotations

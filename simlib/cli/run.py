@@ -23,7 +23,7 @@ _BOTH_LOSSES = ("reply_loss", "request_loss")
 
 
 def register(commands: Any) -> None:
-    text = "Run one story. `simlib run` lists them with their knobs, `simlib run double-tap --help` explains one."
+    text = "Run one story. `simlib run` lists them all, `simlib run double-tap --help` explains one."
     parser = commands.add_parser("run", help="run a story and show what happened", description=text)
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="SCENARIO [--knob value ...]")
     parser.set_defaults(do=lambda args: _run(args.words, type(parser)))

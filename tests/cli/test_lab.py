@@ -1,0 +1,117 @@
+"""`simlib lab` from outside: it answers where it says, to whom it should, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+from simlib.cli import main
+from tests.lab import Lab, lab
+
+
+def get(address: str, token: str | None = None) -> bytes:
+    headers = {"Authorization": f"token {token}"} if token else {}
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=20) as answer:
+        return answer.read()
+
+
+def start_kernel(running: Lab) -> int:
+    """Start a kernel through the server, as an opened lesson does; returns its process id."""
+    request = urllib.request.Request(
+        f"{running.base}/api/kernels",
+        data=b"{}",
+        headers={"Authorization": f"token {running.token}", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        kernel = json.load(answer)["id"]
+    found = [
+        child.pid
+        for child in psutil.Process(running.process.pid).children(recursive=True)
+        if any(kernel in word for word in child.cmdline())
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
+def test_nothing_is_left_after_a_signal(tmp_path: Path, signum: signal.Signals) -> None:
+    """Ctrl-C, SIGTERM and a closed terminal end JupyterLab, its kernels and its folder."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with lab(cwd=tmp_path, home=tmp_path, TMPDIR=str(scratch)) as running:
+        start_kernel(running)
+        everyone = psutil.Process(running.process.pid).children(recursive=True)
+        assert len(everyone) >= 2
+        code, printed = running.stop(signum)
+        assert (code, printed) == (0, "Stopped.\n")
+        _, alive = psutil.wait_procs(everyone, timeout=10)
+        assert alive == []
+        assert list(scratch.iterdir()) == []
+
+
+def test_the_printed_address_answers_and_only_with_its_token(tmp_path: Path) -> None:
+    """The address is printed once it answers; without the token nobody gets in, and no argument shows it."""
+    with lab(cwd=tmp_path, home=tmp_path) as running:
+        assert b"JupyterLab" in get(running.address)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            get(f"{running.base}/api/contents")
+        assert refused.value.code == 403
+        for process in psutil.Process(running.process.pid).children(recursive=True):
+            assert running.token not in " ".join(process.cmdline())
+
+
+def test_no_news_are_asked_for_and_nothing_to_install_is_offered(tmp_path: Path) -> None:
+    """The settings that JupyterLab reads switch its requests to the outside off."""
+    with lab(cwd=tmp_path, home=tmp_path) as running:
+        plugin = "@jupyterlab/apputils-extension:notification"
+        answer = json.loads(get(f"{running.base}/lab/api/settings/{plugin}", running.token))
+        properties = answer["schema"]["properties"]
+        assert properties["fetchNews"]["default"] == "false"
+        assert properties["checkForUpdates"]["default"] is False
+
+
+def test_a_taken_port_is_one_sentence_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        assert main(["lab", "--port", str(port), "--no-browser"]) == 2
+    said = capsys.readouterr().err
+    assert said == (
+        f"simlib: port {port} is taken; choose another with --port, or leave --port out to get a free one.\n"
+    )
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "http", "", "9" * 5000, "٨٨٨٨"])
+def test_a_port_that_is_none_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["lab", f"--port={port}"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "it takes 1 to 65535" in said
+
+
+def test_an_unknown_lesson_is_one_sentence_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "quantum", "--no-browser"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("simlib: there is no lesson 'quantum'; ")
+    assert said.count("\n") == 1
+
+
+def test_help_loads_none_of_the_heavy_parts() -> None:
+    """A command line that only starts JupyterLab does not wait for numpy, DuckDB or matplotlib."""
+    probe = (
+        "import sys, simlib.cli; print(sorted({'numpy', 'duckdb', 'matplotlib', 'simpy'} & set(sys.modules)))"
+    )
+    said = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout
+    assert said == "[]\n"

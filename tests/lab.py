@@ -1,0 +1,69 @@
+"""`simlib lab` as a user starts it, for tests that look at it from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
+
+
+@dataclass
+class Lab:
+    """A running `simlib lab`: what it printed as its address, and its process."""
+
+    address: str
+    process: subprocess.Popen[str]
+
+    @property
+    def base(self) -> str:
+        """The server alone: `http://127.0.0.1:PORT`."""
+        return "/".join(self.address.split("/")[:3])
+
+    @property
+    def token(self) -> str:
+        return self.address.rpartition("token=")[2]
+
+    def stop(self, signum: int = signal.SIGINT) -> tuple[int, str]:
+        """Send the signal, wait for the end; returns the exit code and what was printed since the address."""
+        self.process.send_signal(signum)
+        printed, _ = self.process.communicate(timeout=60)
+        return self.process.returncode, printed
+
+
+@contextmanager
+def lab(*words: str, cwd: Path, home: Path, **environment: str) -> Iterator[Lab]:
+    """Start `simlib lab --no-browser` with `words` in `cwd` and an empty home; stopped at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "simlib.cli", "lab", "--no-browser", *words],
+        cwd=cwd,
+        env={**os.environ, "HOME": str(home), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield Lab(_address(process), process)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """The address it prints when it is ready; the test fails with its words when it ends before that."""
+    printed: list[str] = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        printed.append(line)
+        if found := ADDRESS.search(line):
+            return found.group()
+    raise AssertionError(f"simlib lab ended without an address: {''.join(printed)}")
