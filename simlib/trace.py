@@ -201,7 +201,7 @@ class Trace:
         kind = self._columns["kind"]
         fields: dict[str, pa.Array] = {"time": pa.array(self._columns["time"])}
         for position, name in enumerate(("actor", "event", "peer", "status")):
-            fields[name] = _named([k[position] for k in self._kinds], kind)
+            fields[name] = _named([k[position] or None for k in self._kinds], kind)
         request, value = self._columns["request"], self._columns["value"]
         fields["request"] = pa.array(request, mask=request == NONE)
         fields["key"] = self._key_column()
@@ -212,8 +212,7 @@ class Trace:
 
     def _key_column(self) -> pa.Array:
         codes, inverse = np.unique(self._columns["key"], return_inverse=True)
-        names = ["" if c == NONE else self._key_name(int(c)) for c in codes]
-        return _named(names, inverse)
+        return _named([self.key_name(int(code)) for code in codes], inverse)
 
     def sql(self, query: str) -> Table:
         """Run SQL (DuckDB's dialect) over the tables `events` and `charges`; returns a `Table`.
@@ -277,11 +276,10 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return _shared
 
 
-def _named(names: list[str], codes: np.ndarray) -> pa.Array:
-    """A dictionary-encoded text column; the empty name is null."""
+def _named(names: Sequence[str | None], codes: np.ndarray) -> pa.Array:
+    """A dictionary-encoded text column: the code of each row says which name it has; None is null."""
     seen: dict[str, int] = {}
-    number = np.array([seen.setdefault(n, len(seen)) for n in names] or [0], dtype=np.int32)
-    empty = seen.get("", -2)
-    indices = number[codes]
+    number = [NONE if n is None else seen.setdefault(n, len(seen)) for n in names]
+    indices = np.array(number or [NONE], dtype=np.int32)[codes]
     words = pa.array(list(seen), type=pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=indices == empty), words)
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=indices == NONE), words)
