@@ -1,4 +1,4 @@
-"""A browser and a served course for the tests here. Without Chromium they are skipped, or fail if required."""
+"""A browser and a served course for these tests. Without Chromium they are skipped, or fail if required."""
 
 from __future__ import annotations
 

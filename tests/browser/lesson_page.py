@@ -31,8 +31,7 @@ _QUIET = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # the network is cut off
 )
 _HAS_RUN = re.compile(r"\[\d+\]")
-_ERROR = '[data-mime-type="application/vnd.jupyter.error"]'
-_WARNING = '[data-mime-type="application/vnd.jupyter.stderr"]'
+_WRONG = '[data-mime-type="application/vnd.jupyter.stderr"]'  # how JupyterLab marks errors and warnings alike
 _workspace = itertools.count(1)
 
 
@@ -72,7 +71,7 @@ class LessonPage:
         page.on("websocket", lambda w: self.requests.append(w.url))
 
     def open(self, name: str) -> None:
-        """Open a lesson in a workspace of its own (else the last one's tabs come back); wait for its kernel."""
+        """Open a lesson in a workspace of its own (else the last tabs come back); wait for its kernel."""
         workspace = f"test-{next(_workspace)}"
         query = f"reset&token={self._lab.token}"
         self.page.goto(f"{self._lab.base}/lab/workspaces/{workspace}/tree/{name}?{query}")
@@ -100,12 +99,12 @@ class LessonPage:
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.locator('.lm-Menu [data-command="runmenu:run-all"]').click()
         last = self.cells.last.locator(".jp-InputPrompt").filter(has_text=_HAS_RUN)
-        last.or_(self.panel.locator(_ERROR)).first.wait_for(timeout=CELL_WITHIN)
+        last.or_(self.panel.locator(_WRONG)).first.wait_for(timeout=CELL_WITHIN)
         self.wait_idle()
 
     def failures(self) -> list[str]:
         """What cells show as errors or warnings."""
-        return self.panel.locator(f"{_ERROR}, {_WARNING}").all_inner_texts()
+        return self.panel.locator(_WRONG).all_inner_texts()
 
     def outside(self) -> list[str]:
         """Requests that left this machine."""
