@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from simlib.views.looks import LOOKS, Row
 
-CALLED = frozenset("claim wait effect save replay refuse lease take_over fence skip".split())
+CALLED = frozenset(["claim", "wait", "effect", "save", "replay", "refuse", "lease", "take_over", "fence", "skip"])
 """What a lane does because another one, which took the request in, asked it to."""
 
 
@@ -18,8 +18,9 @@ CALLED = frozenset("claim wait effect save replay refuse lease take_over fence s
 class Beat:
     """What happens on one lane at one moment for one try: its rows share a mark and a label.
 
-    `start` is the beat whose message ends here. `calls`: this beat was asked for by the one where the request arrived.
-    `since` is where a wait that ends here began. `y` is where it stands on the page; the diagram sets it.
+    `start` is the beat whose message ends here. `calls`: this beat was asked for by the one where the request
+    arrived. `since` is where a wait that ends here began. `y` is where it stands on the page; the diagram
+    sets it.
     """
 
     rows: list[Row]
@@ -121,7 +122,9 @@ def _tie_calls(found: list[Beat]) -> None:
 
 
 def _tie_waits(found: list[Beat]) -> None:
-    """A timeout ends the wait since its send; what a lane does next for an intent ends its back-off or its wait."""
+    """A timeout ends the wait since its send; what a lane does next for an intent ends its back-off or its
+    wait.
+    """
     sent: dict[tuple[str, int, int], Beat] = {}
     held: dict[tuple[str, int], Beat] = {}
     for beat in found:

@@ -1,8 +1,8 @@
 """Who told whom what, and when: the sequence diagram of any trace, simulated or real.
 
-Time runs down. Steps are spread in their order so that each can be read: what takes longer stands further apart, but a
-long silence does not squeeze the rest, and the seconds on the left say what the distances only hint at. Diagrams made
-together share their clock, so what happens under the same luck stands side by side.
+Time runs down. Steps are spread in their order so that each can be read: what takes longer stands further
+apart, but a long silence does not squeeze the rest, and the seconds on the left say what the distances only
+hint at. Diagrams made together share their clock, so what happens under the same luck stands side by side.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ def diagrams(
 ) -> list[Scene]:
     """Sequence diagrams with the same lanes and one clock, one for each trace.
 
-    `lanes` in order from the left (by default those that take part); `requests`: only these intents (30 steps read
-    well, more grow tall); `words`: event to template, for a story that speaks of other things than charges.
+    `lanes` in order from the left (by default those that take part); `requests`: only these intents (30 steps
+    read well, more grow tall); `words`: event to template, for a story that speaks of other things than
+    charges.
     """
     wanted = None if requests is None else list(requests)
     told = [rows(trace, wanted) for trace in traces]
@@ -71,7 +72,9 @@ def diagrams(
 
 
 def lanes_of(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The lanes that take part, in their usual order; unknown ones stand between the network and the database."""
+    """The lanes that take part, in their usual order; unknown ones stand between the network and the
+    database.
+    """
     seen = dict.fromkeys(name for row in rows for name in (row.actor, row.peer) if name)
     usual = {name: i for i, name in enumerate(ORDER)} | {name: len(ORDER) + i for i, name in enumerate(LAST)}
     return tuple(sorted(seen, key=lambda name: usual.get(name, len(ORDER) - 0.5)))
@@ -162,9 +165,7 @@ class _Panel:
         row, chief = beat.first, beat.chief
         look = LOOKS[row.event]
         x = self.x[row.actor]
-        if row.event in ("arrive", "receive") or (
-            row.event == "reply" and beat.lands and self._lost(beat.lands)
-        ):
+        if row.event in ("arrive", "receive") or (row.event == "reply" and beat.lands and self._lost(beat.lands)):
             return None
         text = ", ".join(filter(None, map(self.name, beat.rows)))
         if look.flies and row.peer in self.x and row.peer != row.actor:
@@ -205,11 +206,14 @@ class _Panel:
                 items += draw(beat, bottom)
         if timed:
             items += self._seconds()
-        clock = [
-            Tick(b.y, b.first.time, f"{b.first.actor}: {', '.join(map(self.name, b.rows))}")
-            for b in self.beats
-        ]
+        clock = [Tick(b.y, b.first.time, self._told(b)) for b in self.beats]
         return Scene(self.width, bottom + 6, tuple(items), self._alt(), tuple(clock))
+
+    def _told(self, beat: Beat) -> str:
+        """The beat in words, for those who follow the clock."""
+        row = beat.first
+        to = f" to {row.peer}" if LOOKS[row.event].flies and row.peer else ""
+        return f"{row.actor}{to}: {', '.join(map(self.name, beat.rows))}"
 
     def _waits(self, beat: Beat, bottom: float) -> list[Item]:
         row, x = beat.first, self.x[beat.first.actor]
@@ -233,9 +237,7 @@ class _Panel:
             near = x - 8 if x > self.x[at.first.actor] else x + 8
             shape = "diamond" if row.attempt > 1 else "dot"
             found.append(
-                Line(
-                    self.x[at.first.actor], at.y, near, beat.y, "request", 2, dash, True, shape, at.y, beat.y
-                )
+                Line(self.x[at.first.actor], at.y, near, beat.y, "request", 2, dash, True, shape, at.y, beat.y)
             )
         if beat.start is not None:
             found.append(self._flight(beat.start, beat, x))
@@ -303,18 +305,20 @@ class _Panel:
         parts += [f"{plural(tally['lose'], 'message')} lost"] if tally["lose"] else []
         parts += [f"{plural(tally['replay'], 'answer')} replayed"] if tally["replay"] else []
         steps = [
-            f"{b.first.actor} {', '.join(map(self.name, b.rows))}"
-            for b in self.beats
-            if b.first.event != "arrive"
+            f"{b.first.actor} {', '.join(map(self.name, b.rows))}" for b in self.beats if b.first.event != "arrive"
         ]
         more = f" and {len(steps) - 16} steps more" if len(steps) > 16 else ""
         took = seconds(self.rows[-1].time - self.rows[0].time)
         lanes = ", ".join(self.lanes)
-        return f"Sequence diagram: {', '.join(parts)} in {took}. Lanes {lanes}. In order: {'; '.join(steps[:16])}{more}."
+        return (
+            f"Sequence diagram: {', '.join(parts)} in {took}. Lanes {lanes}. In order: {'; '.join(steps[:16])}{more}."
+        )
 
 
 def _place(panels: Sequence[_Panel]) -> float:
-    """Give every beat its y, the same for what happens at the same moment in each panel; returns the lanes' end."""
+    """Give every beat its y, the same for what happens at the same moment in each panel; returns the lanes'
+    end.
+    """
     times = [b.first.time for p in panels for b in p.beats]
     span = (max(times) - min(times)) if times else 0.0
     y, now, first = TOP + 12.0, min(times, default=0.0), True
@@ -356,7 +360,9 @@ def _merged(stories: Sequence[list[Beat]]) -> list[list[Beat | None]]:
 
 
 def _comes(beat: Beat, story: list[Beat], start: int) -> bool:
-    """Whether a counterpart of the beat still comes in the story at the same moment, so that it should wait for it."""
+    """Whether a counterpart of the beat still comes in the story at the same moment, so that it should wait
+    for it.
+    """
     for other in story[start:]:
         if other.first.time != beat.first.time:
             return False

@@ -32,9 +32,7 @@ class Panel:
     good: bool = True
 
 
-def beside(
-    panels: Sequence[Panel], *, note: str = "", legend: Iterable[tuple[str, str, str]] = LEGEND
-) -> Scene:
+def beside(panels: Sequence[Panel], *, note: str = "", legend: Iterable[tuple[str, str, str]] = LEGEND) -> Scene:
     """The panels in one row; `note` says what is the same and what differs, `legend` what the marks mean."""
     items: list[Item] = []
     x = 0.0
@@ -58,9 +56,7 @@ def _fit(panel: Panel) -> float:
     return theme.HEADLINE if need <= room else max(theme.TITLE, theme.HEADLINE * room / need)
 
 
-def _foot(
-    legend: Sequence[tuple[str, str, str]], note: str, width: float, y: float
-) -> tuple[list[Item], float]:
+def _foot(legend: Sequence[tuple[str, str, str]], note: str, width: float, y: float) -> tuple[list[Item], float]:
     """The legend on the left and the sentence on the right; on two lines where one is too short."""
     items: list[Item] = []
     x = 4.0

@@ -1,8 +1,9 @@
 """How each event of a trace looks and what it is called, as data: the grammar of every sequence diagram.
 
-Words are templates: `{n}` counts the effects of one intent, `{status}`, `{peer}`, `{key}` and `{amount}` are the
-row's own, `{seconds}` is its value read as a duration, `{which}` tells intents apart where there are several.
-What a row does not have is left out. A story may use its own words: `words={"effect": "shipment {n}"}`.
+Words are templates: `{n}` counts the effects of one intent, `{status}`, `{peer}`, `{key}` and `{amount}` are
+the row's own, `{seconds}` is its value read as a duration, `{which}` tells intents apart where there are
+several. What a row does not have is left out. A story may use its own words: `words={"effect": "shipment
+{n}"}`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ LOOKS: dict[str, Look] = {
     "save": Look("tick", "text", "answer saved", rank=1),
     "replay": Look("ring", "good", "key known: saved answer", rank=7),
     "refuse": Look("stop", "other", "refused: {status}", rank=6),
-    "timeout": Look("bar", "wait", "no answer: times out", rank=4),
+    "timeout": Look("bar", "wait", "no answer in time", rank=4),
     "backoff": Look("bar", "wait", "waits {seconds}, then tries again", rank=3),
     "give_up": Look("stop", "bad", "gives up: {status}", rank=6),
     "crash": Look("burst", "bad", "crashes {status}", rank=9),
@@ -92,9 +93,7 @@ def rows(trace: Trace, requests: Iterable[int] | None = None) -> list[Row]:
     at = np.arange(len(trace))
     if requests is not None:
         at = np.flatnonzero(np.isin(trace.column("request"), list(requests)))
-    columns = [
-        trace.column(name)[at].tolist() for name in ("time", "kind", "request", "attempt", "key", "value")
-    ]
+    columns = [trace.column(name)[at].tolist() for name in ("time", "kind", "request", "attempt", "key", "value")]
     done: dict[int, int] = {}
     out: list[Row] = []
     for time, kind, request, attempt, key, value in zip(*columns, strict=True):

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -13,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Polygon, Rectangle
 from matplotlib.patheffects import withStroke
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from simlib.views import theme
 from simlib.views.scene import DASHES, Area, Box, Curve, Group, Item, Line, Mark, Scene, Text
@@ -26,23 +28,23 @@ Place = tuple[float, float]
 
 
 class Drawing(Figure):
-    """A figure that carries its description: `alt` says the numbers and the story. Notebooks show it as a picture."""
+    """A figure that carries its description: `alt` says the numbers and the story. Notebooks show it as a
+    picture.
+    """
 
     alt: str = ""
 
     def __repr__(self) -> str:
         return self.alt
 
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         return bundle(self.png(), self.alt, int(self.get_figwidth() * DOTS))
 
     def png(self) -> bytes:
         """The figure as PNG, its description in the metadata."""
         canvas = FigureCanvasAgg(self)
         canvas.draw()
-        flat = Image.frombuffer("RGBA", canvas.get_width_height(), canvas.buffer_rgba(), "raw", "RGBA", 0, 1)
+        flat = Image.fromarray(np.asarray(canvas.buffer_rgba()))
         out = io.BytesIO()
         few = flat.convert("RGB").quantize(128)
         few.save(out, "PNG", pnginfo=_described(self.alt), dpi=(DOTS * SHARP, DOTS * SHARP))
@@ -67,26 +69,24 @@ def png(scene: Scene) -> bytes:
     return paint(scene).png()
 
 
-def bundle(
-    picture: bytes, alt: str, width: int, text: str | None = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a notebook keeps of a picture: its PNG with alt text and shown `width`, and plain text (alt if not given)."""
+def bundle(picture: bytes, alt: str, width: int, text: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a notebook keeps of a picture: its PNG with alt text and shown `width`, and plain text (alt if not
+    given).
+    """
     return (
         {"text/plain": alt if text is None else text, "image/png": picture},
         {"image/png": {"alt": alt, "width": width}},
     )
 
 
-def _described(alt: str) -> Any:
-    from PIL.PngImagePlugin import PngInfo
-
+def _described(alt: str) -> PngInfo:
     info = PngInfo()
     info.add_itxt("Description", alt)
     return info
 
 
 def _paint(items: Sequence[Item], axes: Axes, at: Place) -> None:
-    for order, item in enumerate(items):
+    for item in items:
         _PAINTERS[type(item)](item, axes, at)
 
 
@@ -111,9 +111,7 @@ def _area(item: Area, axes: Axes, at: Place) -> None:
 
 def _box(item: Box, axes: Axes, at: Place) -> None:
     corner = (at[0] + item.x, at[1] + item.y)
-    patch = Rectangle(
-        corner, item.width, item.height, facecolor=_ink(item.ink), alpha=item.opacity, linewidth=0
-    )
+    patch = Rectangle(corner, item.width, item.height, facecolor=_ink(item.ink), alpha=item.opacity, linewidth=0)
     _on_top(axes, patch)
 
 
@@ -166,9 +164,7 @@ _PAINTERS: dict[type, Callable[[Any, Axes, Place], None]] = {
 }
 
 
-def _stroke(
-    axes: Axes, points: list[Place], ink: str, width: float, dash: str, *, round_caps: bool = False
-) -> None:
+def _stroke(axes: Axes, points: list[Place], ink: str, width: float, dash: str, *, round_caps: bool = False) -> None:
     line = Line2D([p[0] for p in points], [p[1] for p in points], color=_ink(ink), linewidth=width * POINT)
     if DASHES[dash]:
         line.set_linestyle((0, tuple(d / width for d in DASHES[dash])))

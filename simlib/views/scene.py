@@ -1,11 +1,11 @@
 """A picture as data: what is drawn where, in which ink, and when it appears.
 
-Diagrams and figures make Scenes; two painters read them (`svg` for the screen, `paper` for print), so a picture is
-written once. Lengths are CSS pixels, y runs down. Inks are names in `theme.INKS`.
+Diagrams and figures make Scenes; two painters read them (`svg` for the screen, `paper` for print), so a
+picture is written once. Lengths are CSS pixels, y runs down. Inks are names in `theme.INKS`.
 
-An item's `time` is its moment: the place on the scene's own clock at which it appears when the scene is played
-(None: it is always there). `until` is when it is finished: a message has arrived, a wait is over. What moment is how
-many seconds into the run is in `Scene.clock`.
+An item's `time` is its moment: the place on the scene's own clock at which it appears when the scene is
+played (None: it is always there). `until` is when it is finished: a message has arrived, a wait is over. What
+moment is how many seconds into the run is in `Scene.clock`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words on a baseline. `anchor` says which end of them stands at x: start, middle or end. `turned`: read upwards."""
+    """Words on a baseline. `anchor` says which end of them stands at x: start, middle or end. `turned`: read
+    upwards.
+    """
 
     x: float
     y: float

@@ -37,9 +37,7 @@ OUTLINES: dict[str, Outline] = {
     "diamond": Outline(strokes=(((0, -0.62), (0.5, 0), (0, 0.62), (-0.5, 0)),)),
     "square": Outline(strokes=(_SQUARE,)),
     "hollow": Outline(strokes=(_SQUARE,), filled=False),
-    "cross": Outline(
-        strokes=(((-0.5, -0.5), (0.5, 0.5)), ((-0.5, 0.5), (0.5, -0.5))), filled=False, closed=False
-    ),
+    "cross": Outline(strokes=(((-0.5, -0.5), (0.5, 0.5)), ((-0.5, 0.5), (0.5, -0.5))), filled=False, closed=False),
     "bar": Outline(strokes=(((-0.6, 0), (0.6, 0)),), filled=False, closed=False),
     "triangle": Outline(strokes=(((0, -0.55), (0.55, 0.45), (-0.55, 0.45)),)),
     "burst": Outline(strokes=(_burst(8),)),

@@ -1,14 +1,15 @@
-"""A Scene as SVG: sharp at any size, follows the page's theme, read aloud by screen readers, played by the player.
+"""A Scene as SVG: sharp at any size, follows the page's theme, read aloud by screen readers, played by the
+player.
 
-What the player needs stands in data attributes: `data-t` (the moment an item appears), `data-u` (when it is finished)
-and `data-rider` (the shape that travels along a line).
+What the player needs stands in data attributes: `data-t` (the moment an item appears), `data-u` (when it is
+finished) and `data-rider` (the shape that travels along a line).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 from simlib.views import theme
 from simlib.views.scene import DASHES, Area, Box, Curve, Group, Item, Line, Mark, Scene, Text
@@ -16,8 +17,7 @@ from simlib.views.shapes import OUTLINES, arrow_head
 
 _INK = {name: theme.css_colour(name) for name in theme.INKS}
 _DASH = {
-    name: f' stroke-dasharray="{" ".join(f"{d:g}" for d in dash)}"' if dash else ""
-    for name, dash in DASHES.items()
+    name: f' stroke-dasharray="{" ".join(f"{d:g}" for d in dash)}"' if dash else "" for name, dash in DASHES.items()
 }
 _HALO = f'stroke="{_INK["page"]}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
 
@@ -26,11 +26,12 @@ def paint(scene: Scene) -> str:
     """The scene as one `<svg>` element, as wide as its place allows."""
     alt = escape(scene.alt)
     title = escape(scene.alt.split(". ")[0].rstrip("."))
-    out = [
+    head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {scene.width:g} {scene.height:g}" width="100%" '
-        f'role="img" aria-label="{escape(scene.alt, {chr(34): "&quot;"})}" font-family="{theme.FONTS}" fill="none">'
+        f'role="img" aria-label={quoteattr(scene.alt)} font-family="{theme.FONTS}" fill="none">'
         f"<title>{title}</title><desc>{alt}</desc>"
-    ]
+    )
+    out = [head]
     _paint(scene.items, out.append)
     out.append("</svg>")
     return "".join(out)
@@ -50,8 +51,9 @@ def _group(item: Group, put: Callable[[str], Any]) -> None:
 def _line(item: Line, put: Callable[[str], Any]) -> None:
     rider = f' data-rider="{item.rider}"' if item.rider else ""
     put(
-        f'<line x1="{item.x1:.1f}" y1="{item.y1:.1f}" x2="{item.x2:.1f}" y2="{item.y2:.1f}" stroke="{_INK[item.ink]}" '
-        f'stroke-width="{item.width:g}"{_DASH[item.dash]}{_times(item.time, item.until)}{rider}/>'
+        f'<line x1="{item.x1:.1f}" y1="{item.y1:.1f}" x2="{item.x2:.1f}" y2="{item.y2:.1f}" '
+        f'stroke="{_INK[item.ink]}" stroke-width="{item.width:g}"{_DASH[item.dash]}'
+        f"{_times(item.time, item.until)}{rider}/>"
     )
     if item.arrow:
         head = _points(arrow_head(item.x1, item.y1, item.x2, item.y2))
@@ -101,8 +103,8 @@ def _text(item: Text, put: Callable[[str], Any]) -> None:
     bold = ' font-weight="700"' if item.bold else ""
     turned = f' transform="rotate(-90 {item.x:.1f} {item.y:.1f})"' if item.turned else ""
     put(
-        f'<text x="{item.x:.1f}" y="{item.y:.1f}" fill="{_INK[item.ink]}" font-size="{item.size:g}"{anchor}{bold}{turned} '
-        f"{_HALO}{_times(item.time)}>{escape(item.text)}</text>"
+        f'<text x="{item.x:.1f}" y="{item.y:.1f}" fill="{_INK[item.ink]}" font-size="{item.size:g}"'
+        f"{anchor}{bold}{turned} {_HALO}{_times(item.time)}>{escape(item.text)}</text>"
     )
 
 

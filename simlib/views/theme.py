@@ -1,8 +1,8 @@
 """What the pictures look like: colours by what they mean, sizes, and the font.
 
 The hues are those of Okabe and Ito (Color Universal Design, 2008), told apart by people who see colours in
-different ways; they are darkened on white and lightened on black until text in them reaches a contrast of 4.5 to 1
-(WCAG 2.2, 1.4.3). No meaning rests on a colour alone: each has its shape, its dash or its word as well.
+different ways; they are darkened on white and lightened on black until text in them reaches a contrast of 4.5
+to 1 (WCAG 2.2, 1.4.3). No meaning rests on a colour alone: each has its shape, its dash or its word as well.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 class Ink:
     """A colour by what it means, on a light and on a dark page.
 
-    `follows` names the JupyterLab variable it takes where there is one. `reads` says that text is written in it,
-    so that it must stand out from the page by 4.5 to 1; the others only fill and rule.
+    `follows` names the JupyterLab variable it takes where there is one. `reads` says that text is written in
+    it, so that it must stand out from the page by 4.5 to 1; the others only fill and rule.
     """
 
     light: str
@@ -66,7 +66,9 @@ def css_colour(ink: str) -> str:
 
 
 def stylesheet() -> str:
-    """The variables of all inks for a page, light and dark; pictures inside `.simlib` take their colours from it."""
+    """The variables of all inks for a page, light and dark; pictures inside `.simlib` take their colours from
+    it.
+    """
     light = ";".join(f"--sl-{name}:{_jupyter(ink, ink.light)}" for name, ink in INKS.items())
     dark = ";".join(f"--sl-{name}:{_jupyter(ink, ink.dark)}" for name, ink in INKS.items())
     return f"{_SCOPE}{{{light}}}\n{_DARK}{{{dark}}}\n"
