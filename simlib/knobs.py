@@ -133,9 +133,7 @@ def parse(k: Knob, text: str) -> Any:
     if k.choices:
         value = next((c for c in k.choices if str(c).lower() == word), text)
     elif k.kind is bool:
-        value = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}.get(
-            word, text
-        )
+        value = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}.get(word, text)
     else:
         try:
             value = int(word) if k.kind is int else float(word)
@@ -152,9 +150,7 @@ def replace(scenario: Any, **changes: Any) -> Any:
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
             hint = f" Did you mean {near[0]}?" if near else ""
-            raise KnobError(
-                f"{type(scenario).__name__} has no knob {name!r}.{hint} It has {_either(names, 'and')}."
-            )
+            raise KnobError(f"{type(scenario).__name__} has no knob {name!r}.{hint} It has {_either(names, 'and')}.")
     return dataclasses.replace(scenario, **changes)
 
 
@@ -165,9 +161,7 @@ def values(scenario: Any) -> dict[str, Any]:
 
 def changed(scenario: Any) -> Mapping[str, Any]:
     """Only the knobs that do not stand at their default."""
-    return {
-        k.name: getattr(scenario, k.name) for k in knobs(scenario) if getattr(scenario, k.name) != k.default
-    }
+    return {k.name: getattr(scenario, k.name) for k in knobs(scenario) if getattr(scenario, k.name) != k.default}
 
 
 def _is_number(value: Any, *, whole: bool) -> bool:

@@ -26,9 +26,7 @@ class Table:
     def scalar(self) -> Any:
         """The one value of a table with one row and one column; ValueError for any other shape."""
         if len(self.rows) != 1 or len(self.columns) != 1:
-            raise ValueError(
-                f"scalar() needs one row of one column; this has {len(self.rows)} of {len(self.columns)}."
-            )
+            raise ValueError(f"scalar() needs one row of one column; this has {len(self.rows)} of {len(self.columns)}.")
         return self.rows[0][0]
 
     def column(self, name: str) -> list[Any]:
@@ -40,13 +38,8 @@ class Table:
 
     def __str__(self) -> str:
         rows = [[_cell(v) for v in row] for row in self._shown()]
-        widths = [
-            max(len(c), *(len(r[i]) for r in rows)) if rows else len(c) for i, c in enumerate(self.columns)
-        ]
-        right = [
-            all(isinstance(r[i], int | float | type(None)) for r in self.rows)
-            for i in range(len(self.columns))
-        ]
+        widths = [max(len(c), *(len(r[i]) for r in rows)) if rows else len(c) for i, c in enumerate(self.columns)]
+        right = [all(isinstance(r[i], int | float | type(None)) for r in self.rows) for i in range(len(self.columns))]
 
         def line(cells: list[str]) -> str:
             pairs = zip(cells, widths, right, strict=True)
@@ -60,8 +53,7 @@ class Table:
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{html.escape(c)}</th>' for c in self.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(v))}</td>" for v in row) + "</tr>"
-            for row in self._shown()
+            "<tr>" + "".join(f"<td>{html.escape(_cell(v))}</td>" for v in row) + "</tr>" for row in self._shown()
         )
         note = "".join(f"<p>{html.escape(n)}</p>" for n in self._left_out())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
