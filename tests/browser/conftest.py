@@ -52,9 +52,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture
-def lesson(
-    browser: Browser, course: Lab, request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[lp.LessonPage]:
+def lesson(browser: Browser, course: Lab, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[lp.LessonPage]:
     """A tab for one lesson; a failed test leaves a screenshot in its temporary folder."""
     with lp.lesson_page(browser, course) as page:
         yield page

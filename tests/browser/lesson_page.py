@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 import simlib
 from tests.lab import Lab, lab
@@ -30,6 +31,7 @@ _QUIET = (
     "--no-first-run",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # the network is cut off
 )
+_HAS_BEGUN = re.compile(r"\[(\d+|\*)\]")
 _HAS_RUN = re.compile(r"\[\d+\]")
 _WRONG = '[data-mime-type="application/vnd.jupyter.stderr"]'  # how JupyterLab marks errors and warnings alike
 _workspace = itertools.count(1)
@@ -88,16 +90,29 @@ class LessonPage:
         """Its code cells."""
         return self.panel.locator(".jp-CodeCell")
 
+    def _start_all(self) -> None:
+        """Choose Run All; once more if JupyterLab dropped it, as it does while a new kernel connects."""
+        begun = self.cells.first.locator(".jp-InputPrompt").filter(has_text=_HAS_BEGUN)
+        self._choose_run_all()
+        try:
+            begun.wait_for(timeout=5_000)
+        except PlaywrightTimeout:
+            self._choose_run_all()
+
+    def _choose_run_all(self) -> None:
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.locator('.lm-Menu [data-command="runmenu:run-all"]').click()
+
     def wait_idle(self) -> None:
-        """Until the kernel has nothing to do."""
+        """Until the kernel is there and has nothing to do."""
+        self.page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=CELL_WITHIN)
         self.panel.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').wait_for(
             state="attached", timeout=CELL_WITHIN
         )
 
     def run_all(self) -> None:
         """Run all cells by the menu and wait until the last has run, or one has failed."""
-        self.page.get_by_role("menuitem", name="Run", exact=True).click()
-        self.page.locator('.lm-Menu [data-command="runmenu:run-all"]').click()
+        self._start_all()
         last = self.cells.last.locator(".jp-InputPrompt").filter(has_text=_HAS_RUN)
         last.or_(self.panel.locator(_WRONG)).first.wait_for(timeout=CELL_WITHIN)
         self.wait_idle()
