@@ -29,15 +29,15 @@ def fingerprint(method: str, path: str, body: bytes | str) -> str:
 def canonical(body: bytes) -> bytes:
     """A body in canonical JSON (RFC 8785); bytes that are not JSON come back as they are. ValueError as above."""
     try:
-        value = json.loads(body.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number)
+        value = json.loads(
+            body.decode("utf-8"), object_pairs_hook=_members, parse_int=_integer, parse_constant=_no_number
+        )
     except (UnicodeDecodeError, json.JSONDecodeError):
         return body
     except RecursionError:
         raise ValueError("The JSON body is nested too deep to be read; send a flatter one.") from None
     try:
         return rfc8785.dumps(value)
-    except rfc8785.IntegerDomainError:
-        raise ValueError("The JSON body holds an integer beyond 2**53; send it as a string.") from None
     except rfc8785.FloatDomainError:
         raise ValueError("The JSON body holds a number beyond the range of a double; send it as a string.") from None
     except rfc8785.CanonicalizationError as error:
@@ -53,6 +53,14 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"The JSON body has the member {twice!r} twice; send it once.")
     return members
+
+
+def _integer(digits: str) -> float:
+    """JSON has one number type, a double; it holds every integer up to 2**53 and not every one beyond."""
+    value = float(digits)
+    if abs(value) > 2**53 or (len(digits) < 20 and int(digits) != value):
+        raise ValueError("The JSON body holds an integer beyond 2**53; send it as a string.")
+    return value
 
 
 def _no_number(word: str) -> NoReturn:

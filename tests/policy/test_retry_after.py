@@ -1,0 +1,63 @@
+"""Retry-After: a number of seconds, a date, or no hint at all; never a negative wait, never a crash."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simlib.policy.retry_after import parse_retry_after
+
+NOON = datetime(2026, 10, 21, 7, 27, 30, tzinfo=UTC)
+DATE = "Wed, 21 Oct 2026 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("2", 2),
+        ("0", 0),
+        (" 2 ", 2),
+        ("60", 60),
+        ("007", 7),
+        ("99999999999999999999", 1e20),
+        ("9" * 5000, float("inf")),
+    ],
+)
+def test_whole_seconds(header: str, seconds: float) -> None:
+    assert parse_retry_after(header, None) == seconds
+
+
+@pytest.mark.parametrize(
+    ("header", "now", "seconds"),
+    [
+        (DATE, NOON, 30),
+        (DATE, NOON + timedelta(seconds=90), 0),
+        ("Wednesday, 21-Oct-26 07:28:00 GMT", NOON + timedelta(seconds=29), 1),
+        ("Sun Mar  1 12:00:30 2026", datetime(2026, 3, 1, 12, tzinfo=UTC), 30),
+        (DATE, NOON.astimezone(None), 30),
+    ],
+    ids=["in the future", "in the past means now", "with the short year", "as C writes it, UTC", "now in another zone"],
+)
+def test_a_date_is_utc_in_each_of_its_three_forms(header: str, now: datetime, seconds: float) -> None:
+    assert parse_retry_after(header, now) == seconds
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["-5", "+5", "1.5", "", "   ", "soon", "1e3", "1m0s", "٣", "2, 3", "Wed, 99 Oct 2026 07:28:00 GMT", "NaN", None],
+)
+def test_anything_else_is_no_hint(header: str | None) -> None:
+    assert parse_retry_after(header, NOON) is None
+
+
+def test_without_a_clock_a_date_is_no_hint() -> None:
+    assert parse_retry_after(DATE, None) is None
+
+
+@given(st.text() | st.from_regex(r"[A-Z][a-z]{2}, [0-9]{1,2} [A-Z][a-z]{2} [0-9]{2,6} [0-9:]{4,8} GMT"))
+def test_no_text_crashes_it_or_gives_a_negative_wait(header: str) -> None:
+    wait = parse_retry_after(header, NOON)
+    assert wait is None or wait >= 0.0
