@@ -1,0 +1,58 @@
+"""`make notebooks`: run the lessons in fresh kernels and save what they show.
+
+`python -m tests.notebooks.refresh [05 ...]`; without numbers, all. A lesson with a fault is not saved.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from simlib.files import NOTEBOOKS
+from tests.notebooks.saved import faults, normalise
+
+CELL_WITHIN = 120  # s
+
+
+def refresh(path: Path) -> list[str]:
+    """Run one lesson and save it; returns its faults, and saves nothing if there are any."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_WITHIN,
+        kernel_name="python3",
+        allow_errors=True,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    client.execute()
+    found = faults(normalise(notebook))
+    if not found:
+        nbformat.validate(notebook)
+        nbformat.write(notebook, path)
+    return found
+
+
+def main(numbers: list[str]) -> int:
+    bad = 0
+    for path in sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")):
+        if numbers and path.name[:2] not in numbers:
+            continue
+        began = time.perf_counter()
+        found = refresh(path)
+        bad += bool(found)
+        print(f"{path.name}: {'NOT saved' if found else 'saved'} after {time.perf_counter() - began:.1f} s", flush=True)
+        for fault in found:
+            print(f"  {fault}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
