@@ -42,7 +42,7 @@ def key_rows(writes_per_second: float, hours: float) -> int:
 
 
 def settled_concurrency(per_second: float, base: float = 1.0, slope: float = 0.01) -> float:
-    """Calls in flight where a server whose answer takes `base + slope * c` seconds at c in flight settles (Little's law).
+    """Calls in flight where a server that takes `base + slope * c` seconds at c in flight settles (Little's law).
 
     Infinite where it never does: `per_second * slope` at or above 1.
     """

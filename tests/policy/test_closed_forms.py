@@ -10,7 +10,7 @@ from simlib.policy.closed_forms import harmonic, key_rows, layered, settled_conc
 
 
 @pytest.mark.parametrize(
-    ("failure", "calls", "failed"), [(0.05, 1.0526, 0.0), (0.5, 2.0, 0.00195), (0.9, 9.42, 0.0581), (1.0, 27.0, 1.0)]
+    ("failure", "calls", "failed"), [(0.05, 1.0526, 0.0), (0.5, 2.0, 0.0), (0.9, 9.42, 0.0581), (1.0, 27.0, 1.0)]
 )
 def test_three_layers_of_three_tries(failure: float, calls: float, failed: float) -> None:
     load = layered(failure, [3, 3, 3])
