@@ -38,7 +38,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m tests.bench $(ARGS)
 
 conformance: $(VENV)/.test
-	$(BIN)/python -m tests.conformance $(ARGS)
+	$(BIN)/python -m tests.bench.conformance $(ARGS)
 
 notebooks: $(VENV)/.test
 	$(BIN)/python -m tests.notebooks.refresh $(ARGS)
