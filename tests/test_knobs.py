@@ -19,9 +19,7 @@ class Story:
     wait: float = field(default=2.0, metadata=knob("wait", "", 0, 10, 0.5, unit="s"))
     taps: int = field(default=2, metadata=knob("taps", "how often", 1, 9, 1))
     jitter: str = field(default="full", metadata=knob("jitter", choices=("none", "full")))
-    luck: float | None = field(
-        default=None, metadata=knob("luck", "", 0, 1, 0.1, optional=True, none="story")
-    )
+    luck: float | None = field(default=None, metadata=knob("luck", "", 0, 1, 0.1, optional=True, none="story"))
     note: str = "not a knob"
 
     def __post_init__(self) -> None:

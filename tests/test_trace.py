@@ -52,9 +52,7 @@ def test_what_is_recorded_is_read_back_in_order_of_time(rows: list[dict[str, obj
 
 
 @given(st.lists(ROW, max_size=20))
-def test_a_trace_survives_parquet(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, object]]
-) -> None:
+def test_a_trace_survives_parquet(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, object]]) -> None:
     path = tmp_path_factory.mktemp("trace") / "run.parquet"
     trace = recorded(rows)
     trace.write(path)
@@ -72,9 +70,7 @@ def test_a_trace_survives_parquet(
     ],
     ids=["nothing", "once", "a key per attempt", "one key twice", "no key twice"],
 )
-def test_an_invariant_is_true_exactly_where_its_promise_holds(
-    trace: Trace, per_key: bool, per_intent: bool
-) -> None:
+def test_an_invariant_is_true_exactly_where_its_promise_holds(trace: Trace, per_key: bool, per_intent: bool) -> None:
     assert trace.holds("at most one charge per key") is per_key
     assert trace.holds("at most one charge per intent") is per_intent
 
