@@ -25,9 +25,7 @@ def _demo(args: argparse.Namespace) -> int:
     from simlib.scenarios.double_tap import DoubleTap
 
     began = time.perf_counter()
-    for number, (keys, title) in enumerate(
-        ((False, "Without a key"), (True, "With a key, same luck")), start=1
-    ):
+    for number, (keys, title) in enumerate(((False, "Without a key"), (True, "With a key, same luck")), start=1):
         run = DoubleTap(keys=keys).run()
         print(f"{number}. {title}: you tap Pay, the answer is lost, the phone tries again.\n")
         print(f"{tell(run.trace)}\n\n   {run.text}\n", flush=True)
@@ -42,9 +40,7 @@ def _for_real() -> None:
 
     with live.postgres() as server, server.connect() as conn:
         version = conn.execute("show server_version").fetchone()[0]
-        print(
-            f"3. For real: PostgreSQL {version}; one purchase sent three times, one {CROWD} times at once.\n"
-        )
+        print(f"3. For real: PostgreSQL {version}; one purchase sent three times, one {CROWD} times at once.\n")
         calls = (("pay 50.00 with key-1", 5000), ("the same once more", 5000), ("key-1, but 70.00", 7000))
         answers = []
         for words, cents in calls:

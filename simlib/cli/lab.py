@@ -44,9 +44,7 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "lesson", nargs="?", metavar="LESSON", help="a number or a name: 05, claim (default: the first)"
     )
-    parser.add_argument(
-        "--port", type=_port, help=f"where to listen (default: {USUAL_PORT}, or any free one)"
-    )
+    parser.add_argument("--port", type=_port, help=f"where to listen (default: {USUAL_PORT}, or any free one)")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.set_defaults(do=_lab)
 
@@ -122,9 +120,7 @@ def _options(folder: Path, port: int, own: Path) -> list[str]:
 
 def _ready(server: subprocess.Popen[bytes], port: int, token: str, stop: threading.Event) -> bool:
     """Wait until the server answers; False when it died, was stopped or took too long."""
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/api/status", headers={"Authorization": f"token {token}"}
-    )
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/api/status", headers={"Authorization": f"token {token}"})
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback goes through no proxy
     for _ in range(int(READY_WITHIN / 0.1)):
         if server.poll() is not None or stop.wait(0.1):
@@ -171,15 +167,11 @@ def _free_port(asked: int | None) -> int:
             try:
                 probe.bind(("127.0.0.1", port))
             except PermissionError as error:
-                raise Refusal(
-                    f"port {port} is kept for the system; choose one from 1024 to 65535."
-                ) from error
+                raise Refusal(f"port {port} is kept for the system; choose one from 1024 to 65535.") from error
             except OSError:
                 continue
             return probe.getsockname()[1]
-    raise Refusal(
-        f"port {asked} is taken; choose another with --port, or leave --port out to get a free one."
-    )
+    raise Refusal(f"port {asked} is taken; choose another with --port, or leave --port out to get a free one.")
 
 
 def _port(text: str) -> int:
@@ -197,9 +189,5 @@ def _has_screen() -> bool:
 
 def _last_words(log: Path) -> str:
     """The last thing a server said before it ended."""
-    lines = [
-        line.strip()
-        for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
-        if line.strip()
-    ]
+    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     return lines[-1] if lines else "it said nothing."

@@ -32,9 +32,7 @@ def find(word: str, folder: Path) -> Path:
     if asked.isdigit():
         asked = asked.zfill(2)
     fits = [
-        p
-        for stem, p in names.items()
-        if asked and (stem == asked or stem.startswith(f"{asked}_") or asked in stem[3:])
+        p for stem, p in names.items() if asked and (stem == asked or stem.startswith(f"{asked}_") or asked in stem[3:])
     ]
     if not fits:
         near = difflib.get_close_matches(asked, [stem[3:] for stem in names], 1, 0.5)
@@ -55,9 +53,7 @@ def hand_out(shipped: Path, folder: Path) -> list[str]:
     """Copy lessons that are not there yet, put changed ones beside the learner's; says what it did."""
     folder.mkdir(parents=True, exist_ok=True)
     record_file = folder / _RECORD
-    record: dict[str, str] = (
-        json.loads(record_file.read_text(encoding="utf-8")) if record_file.exists() else {}
-    )
+    record: dict[str, str] = json.loads(record_file.read_text(encoding="utf-8")) if record_file.exists() else {}
     said: list[str] = []
     copied = 0
     for lesson in lessons(shipped):

@@ -103,6 +103,5 @@ def _shown_elsewhere(sent: dict[str, Any], rows: Sequence[dict[str, Any]]) -> bo
     """Whether the end of this message, its arrival or its loss, has a line of its own."""
     end, lost = ("arrive", "request") if sent["event"] == "send" else ("receive", "reply")
     return any(
-        _same_try(r, sent) and (r["event"] == end or (r["event"] == "lose" and r["status"] == lost))
-        for r in rows
+        _same_try(r, sent) and (r["event"] == end or (r["event"] == "lose" and r["status"] == lost)) for r in rows
     )
