@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from simlib.policy.retry import RetryPolicy
 from simlib.scenarios.run import Contrast, Headline, Run
 from simlib.trace import Trace
 from simlib.views.counts import bars
-from simlib.views.diagram import diagram, telling
+from simlib.views.diagram import diagrams, telling
 from simlib.views.scene import Scene
 from simlib.world.arrivals import arrive, poisson
 from simlib.world.client import Client, key_per_intent, no_key
@@ -31,6 +31,10 @@ PATIENCE = 10.0  # seconds a phone waits before it tries again
 TAPS_PER_SECOND = 1.0
 STORY = (1.0, 0.0)  # every first reply is lost, and no later one
 FEW = 1  # purchases that a sequence diagram can show
+LANES = ("phone", "network", "server", "database")
+WORDS = {"timeout": "no answer in time", "backoff": "waits {seconds}, then taps again"}
+SHOWN = ("purchases", "attempts", "lost", "charges", "duplicates")
+INKS = {"duplicates": "bad"}
 
 
 @dataclass(frozen=True)
@@ -86,14 +90,14 @@ class DoubleTap:
         charges = counts["charges"]
         return Headline(f"{charges:,.0f} charge{'' if charges == 1 else 's'}", good=counts["duplicates"] == 0)
 
-    def picture(self, run: Run) -> Scene:
+    def pictures(self, runs: Sequence[Run]) -> list[Scene]:
         if self.purchases <= FEW:
-            return self.diagram(run)
-        shown = {name: run.counts[name] for name in ("purchases", "charges", "duplicates", "lost", "attempts")}
-        return bars(shown, top=run.counts["attempts"], inks={"duplicates": "bad"})
+            return self.diagrams(runs)
+        top = max(run.counts["attempts"] for run in runs)
+        return [bars({name: run.counts[name] for name in SHOWN}, top=top, inks=INKS) for run in runs]
 
-    def diagram(self, run: Run) -> Scene:
-        return diagram(run.trace, requests=[telling(run.trace)])
+    def diagrams(self, runs: Sequence[Run]) -> list[Scene]:
+        return diagrams([run.trace for run in runs], lanes=LANES, requests=[telling(runs[0].trace)], words=WORDS)
 
 
 def count(trace: Trace, purchases: int) -> dict[str, float]:

@@ -48,12 +48,15 @@ class Scenario(Protocol):
 
     def headline(self, counts: Mapping[str, float]) -> Headline: ...
 
-    def picture(self, run: Run) -> Scene:
-        """What a playground shows: the diagram while the run is small, numbers or a figure over time when it is big."""
+    def pictures(self, runs: Sequence[Run]) -> Sequence[Scene]:
+        """What a playground shows of runs that stand side by side: one scene each, all on the same scales.
+
+        The diagrams while the runs are small, numbers or figures over time when they are big.
+        """
         ...
 
-    def diagram(self, run: Run) -> Scene:
-        """The sequence diagram of the run's most telling request."""
+    def diagrams(self, runs: Sequence[Run]) -> Sequence[Scene]:
+        """The sequence diagrams of the most telling request, one for each run, under one clock."""
         ...
 
 
@@ -76,11 +79,11 @@ class Run:
 
     def diagram(self) -> Figure:
         """Who told whom what, and when: a matplotlib figure with alt text."""
-        return paint(self.scenario.diagram(self))
+        return paint(self.scenario.diagrams([self])[0])
 
     def figure(self) -> Figure:
         """The picture a playground shows of this run: a matplotlib figure with alt text."""
-        return paint(self.scenario.picture(self))
+        return paint(self.scenario.pictures([self])[0])
 
     def __repr__(self) -> str:
         return self.text

@@ -109,7 +109,7 @@ class _Label:
     def extent(self) -> Extent:
         wide = theme.width(self.text, theme.LABEL) + (16 if self.shape else 0)
         left = {"start": self.x, "middle": self.x - wide / 2, "end": self.x - wide}[self.anchor]
-        return left - 3, left + wide + 3, self.dy - 12, self.dy + 5
+        return left - 3, left + wide + 3, self.dy - 12, self.dy + 7
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simlib.views import theme
@@ -32,20 +32,23 @@ class Panel:
     good: bool = True
 
 
-def beside(panels: Sequence[Panel], *, note: str = "", legend: Iterable[tuple[str, str, str]] = LEGEND) -> Scene:
-    """The panels in one row; `note` says what is the same and what differs, `legend` what the marks mean."""
+def beside(panels: Sequence[Panel], *, note: str = "") -> Scene:
+    """The panels in one row; `note` says what is the same and what differs. The marks that are used are explained."""
     items: list[Item] = []
     x = 0.0
     tall = max(p.scene.height for p in panels)
+    head = HEAD if any(p.title or p.headline for p in panels) else 0
     for panel in panels:
         wide = panel.scene.width
-        items.append(Text(x + 4, 30, panel.title, "text", theme.TITLE, bold=True))
-        ink = "good" if panel.good else "bad"
-        items.append(Text(x + wide - 4, 31, panel.headline, ink, _fit(panel), "end", bold=True))
-        items.append(Group(x, HEAD, panel.scene.items))
+        if panel.title:
+            items.append(Text(x + 4, 30, panel.title, "text", theme.TITLE, bold=True))
+        if panel.headline:
+            ink = "good" if panel.good else "bad"
+            items.append(Text(x + wide - 4, 31, panel.headline, ink, _fit(panel), "end", bold=True))
+        items.append(Group(x, head, panel.scene.items))
         x += wide + BETWEEN
     width = x - BETWEEN
-    foot, height = _foot(tuple(legend), note, width, HEAD + tall + 16)
+    foot, height = _foot(_legend(panels), note, width, head + tall + 16)
     return Scene(width, height, (*items, *foot), _alt(panels, note), _clock(panels))
 
 
@@ -54,6 +57,12 @@ def _fit(panel: Panel) -> float:
     room = panel.scene.width - theme.width(panel.title, theme.TITLE, bold=True) - 30
     need = theme.width(panel.headline, theme.HEADLINE, bold=True)
     return theme.HEADLINE if need <= room else max(theme.TITLE, theme.HEADLINE * room / need)
+
+
+def _legend(panels: Sequence[Panel]) -> list[tuple[str, str, str]]:
+    """The entries whose marks are in the pictures."""
+    used = {item.shape for p in panels for item in p.scene.flat() if isinstance(item, Mark)}
+    return [entry for entry in LEGEND if entry[0] in used]
 
 
 def _foot(legend: Sequence[tuple[str, str, str]], note: str, width: float, y: float) -> tuple[list[Item], float]:
@@ -65,7 +74,7 @@ def _foot(legend: Sequence[tuple[str, str, str]], note: str, width: float, y: fl
         items.append(Text(x + 16, y, word, "muted", theme.LABEL))
         x += 16 + theme.width(word, theme.LABEL) + 16
     if not note:
-        return items, y + (10 if legend else -8)
+        return items, y + (10 if legend else -10)
     if legend and x + theme.width(note, theme.LABEL) > width:
         y += FOOT
         items.append(Text(4, y, note, "muted", theme.LABEL))

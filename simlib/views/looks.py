@@ -141,7 +141,7 @@ def seconds(value: float) -> str:
     if math.isnan(value):
         return ""
     if value != 0 and abs(value) < 0.1:
-        return f"{value * 1000:.3g} ms"
+        return f"{value * 1000:.2g} ms"
     if abs(value) < 7200:
         return f"{value:.3g} s" if abs(value) < 1000 else f"{value:.0f} s"
     return f"{value / 3600:.3g} h"
@@ -158,7 +158,7 @@ def short_keys(keys: set[str]) -> dict[str, str]:
     """Each key by its shortest beginning, four characters or more, that tells it from the others."""
     for length in range(4, 12):
         if len({k[:length] for k in keys}) == len(keys):
-            return {k: k if len(k) <= 8 else k[:length] for k in keys}
+            return {k: k if len(k) <= 6 else k[:length] for k in keys}
     return {k: k if len(k) <= 16 else k[:15] + "…" for k in keys}
 
 
