@@ -21,7 +21,9 @@ _WHERE = {
     "simlib.policy.fingerprint": ("fingerprint",),
     "simlib.policy.verdict": ("Verdict", "verdict"),
     "simlib.trace": ("INVARIANTS", "Recorder", "Trace"),
+    "simlib.scenarios.compare": ("compare",),
     "simlib.scenarios.double_tap": ("DoubleTap",),
+    "simlib.scenarios.sweep": ("sweep",),
     "simlib.views.playground": ("Playground",),
     "simlib.views.player": ("Player",),
 }

@@ -20,7 +20,7 @@ value    double       a quantity: seconds waited, cents charged, a balance; null
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -214,17 +214,12 @@ class Trace:
         codes, inverse = np.unique(self._columns["key"], return_inverse=True)
         return _named([self.key_name(int(code)) for code in codes], inverse)
 
-    def sql(self, query: str) -> Table:
+    def sql(self, text: str) -> Table:
         """Run SQL (DuckDB's dialect) over the tables `events` and `charges`; returns a `Table`.
 
         `charges` holds one row an effect: intent, account_id, key, amount_cents, time.
         """
-        with _lock:
-            con = _connection()
-            con.register("events", self._arrow)
-            result = con.execute(query)
-            names = tuple(d[0] for d in result.description or ())
-            return Table(names, tuple(result.fetchall()) if names else ())
+        return query(text, tables={"events": self._arrow})
 
     def holds(self, invariant: str) -> bool:
         """Whether an invariant (a name in `INVARIANTS`, or SQL giving one true or false) holds of this trace."""
@@ -258,6 +253,21 @@ class Trace:
 
 _lock = threading.Lock()
 _shared: duckdb.DuckDBPyConnection | None = None
+
+
+def query(text: str, *, tables: Mapping[str, pa.Table], parquet: Mapping[str, str] | None = None) -> Table:
+    """Run SQL (DuckDB's dialect) over Arrow tables and Parquet files (a path, or a pattern of paths), each by name."""
+    with _lock:
+        con = _connection()
+        for name, table in tables.items():
+            con.register(name, table)
+        for name, path in (parquet or {}).items():
+            con.unregister(name)
+            con.read_parquet(path).create_view(name, replace=True)
+        result = con.execute(text)
+        names = tuple(d[0] for d in result.description or ())
+        return Table(names, tuple(result.fetchall()) if names else ())
+
 
 _CHARGES = """
 create or replace temp view charges as
