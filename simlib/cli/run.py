@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import difflib
 import json
 import os
 from pathlib import Path
@@ -37,7 +38,9 @@ def _run(words: list[str], parser_class: type[argparse.ArgumentParser]) -> int:
         return 0
     name, *flags = words
     if name not in SCENARIOS:
-        raise Refusal(f"there is no scenario {name!r}; there are {', '.join(SCENARIOS)}.")
+        near = difflib.get_close_matches(name, SCENARIOS, 1)
+        hint = f"did you mean {near[0]}" if near else f"the scenarios are {', '.join(SCENARIOS)}"
+        raise Refusal(f"there is no scenario {name!r}; {hint}.")
     args = _parser(name, SCENARIOS[name], parser_class).parse_args(flags)
     scenario = replace(SCENARIOS[name](), **_turned(SCENARIOS[name], args))
     run = scenario.run(seed=args.seed)
@@ -118,13 +121,14 @@ def _write(trace: Trace, path: Path) -> None:
     """Write the trace whole or not at all."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        unfinished.touch()  # the system's own words for what is wrong with the place
         trace.write(unfinished)
         unfinished.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):
             unfinished.unlink()
-        reason = error.strerror or str(error)
-        raise Refusal(f"cannot write {path}: {reason.lower()}; choose another place with --out.") from error
+        reason = (error.strerror or str(error)).lower()
+        raise Refusal(f"cannot write {path}: {reason}; choose another place with --out.") from error
 
 
 def _seed(text: str) -> int:

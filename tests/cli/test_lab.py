@@ -110,8 +110,6 @@ def test_an_unknown_lesson_is_one_sentence_and_exit_code_2(capsys: pytest.Captur
 
 def test_help_loads_none_of_the_heavy_parts() -> None:
     """A command line that only starts JupyterLab does not wait for numpy, DuckDB or matplotlib."""
-    probe = (
-        "import sys, simlib.cli; print(sorted({'numpy', 'duckdb', 'matplotlib', 'simpy'} & set(sys.modules)))"
-    )
+    probe = "import sys, simlib.cli; print(sorted({'numpy', 'duckdb', 'matplotlib', 'simpy'} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout
     assert said == "[]\n"
