@@ -177,7 +177,8 @@ def _kind(annotation: Any, default: Any, choices: tuple[Any, ...]) -> type:
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("str", str)):
         if name in words:
             return kind
-    return type(choices[0]) if choices else type(default)
+    chosen: object = choices[0] if choices else default
+    return type(chosen)
 
 
 def _either(words: Any, joint: str = "or") -> str:

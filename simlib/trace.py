@@ -19,18 +19,21 @@ value    double       a quantity: seconds waited, cents charged, a balance; null
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy.typing as npt
 
+from simlib import arrow
 from simlib.table import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Column = npt.NDArray[Any]
 
 EVENTS: dict[str, str] = {
     "send": "a try leaves its sender for `peer`",
@@ -152,7 +155,7 @@ class Trace:
 
     def __init__(
         self,
-        columns: dict[str, np.ndarray],
+        columns: dict[str, Column],
         kinds: Sequence[tuple[str, str, str, str]],
         key_name: Callable[[int], str],
     ) -> None:
@@ -171,7 +174,7 @@ class Trace:
         """The combinations (actor, event, peer, status) that `column("kind")` counts."""
         return self._kinds
 
-    def column(self, name: str) -> np.ndarray:
+    def column(self, name: str) -> Column:
         """A raw column: time, kind, request, attempt, key (codes, -1 for none) or value (nan for none)."""
         return self._columns[name]
 
@@ -179,7 +182,7 @@ class Trace:
         """The text of a key's code; None for no key."""
         return None if code == NONE else self._key_name(code)
 
-    def where(self, *events: str, actor: str | None = None, status: str | None = None) -> np.ndarray:
+    def where(self, *events: str, actor: str | None = None, status: str | None = None) -> Column:
         """A mask of the rows of these events (of one actor, with one status)."""
         chosen = [
             i
@@ -198,28 +201,14 @@ class Trace:
 
     @cached_property
     def _arrow(self) -> pa.Table:
-        kind = self._columns["kind"]
-        fields: dict[str, pa.Array] = {"time": pa.array(self._columns["time"])}
-        for position, name in enumerate(("actor", "event", "peer", "status")):
-            fields[name] = _named([k[position] or None for k in self._kinds], kind)
-        request, value = self._columns["request"], self._columns["value"]
-        fields["request"] = pa.array(request, mask=request == NONE)
-        fields["key"] = self._key_column()
-        fields["attempt"] = pa.array(self._columns["attempt"])
-        fields["value"] = pa.array(value, mask=np.isnan(value))
-        order = ("time", "actor", "event", "request", "key", "attempt", "peer", "status", "value")
-        return pa.table({name: fields[name] for name in order})
-
-    def _key_column(self) -> pa.Array:
-        codes, inverse = np.unique(self._columns["key"], return_inverse=True)
-        return _named([self.key_name(int(code)) for code in codes], inverse)
+        return arrow.events(self._columns, self._kinds, self.key_name)
 
     def sql(self, text: str) -> Table:
         """Run SQL (DuckDB's dialect) over the tables `events` and `charges`; returns a `Table`.
 
         `charges` holds one row an effect: intent, account_id, key, amount_cents, time.
         """
-        return query(text, tables={"events": self._arrow})
+        return arrow.query(text, tables={"events": self._arrow})
 
     def holds(self, invariant: str) -> bool:
         """Whether an invariant (a name in `INVARIANTS`, or SQL giving one true or false) holds of this trace."""
@@ -227,69 +216,27 @@ class Trace:
 
     def write(self, path: str | Path) -> None:
         """Write the trace as Parquet: the columns of this module's table, zstd-compressed."""
-        pq.write_table(self._arrow, path, compression="zstd")
+        arrow.write(self._arrow, path)
 
     @classmethod
     def read(cls, path: str | Path) -> Trace:
         """The trace that `write` wrote."""
-        return cls.from_arrow(pq.read_table(path))
+        return cls.from_arrow(arrow.read(path))
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Trace:
         """A trace from an Arrow table with these columns; the way back from `to_arrow`."""
         recorder = Recorder()
-        columns = {name: table.column(name).to_pylist() for name in table.column_names}
-        kinds = zip(columns["actor"], columns["event"], columns["peer"], columns["status"], strict=True)
-        raw = {
-            "time": np.array(columns["time"], dtype=np.float64),
-            "kind": np.array([recorder.kind(a, e, p or "", s or "") for a, e, p, s in kinds], dtype=np.int32),
-            "request": np.array([NONE if r is None else r for r in columns["request"]], dtype=np.int64),
-            "attempt": np.array(columns["attempt"], dtype=np.int16),
-            "key": np.array([recorder.key(k) for k in columns["key"]], dtype=np.int64),
-            "value": np.array([NAN if v is None else v for v in columns["value"]], dtype=np.float64),
-        }
-        return cls(raw, tuple(recorder._kinds), list(recorder._keys).__getitem__)
-
-
-_lock = threading.Lock()
-_shared: duckdb.DuckDBPyConnection | None = None
-
-
-def query(text: str, *, tables: Mapping[str, pa.Table], parquet: Mapping[str, str] | None = None) -> Table:
-    """Run SQL (DuckDB's dialect) over Arrow tables and Parquet files (a path, or a pattern of paths), each by name."""
-    with _lock:
-        con = _connection()
-        for name, table in tables.items():
-            con.register(name, table)
-        for name, path in (parquet or {}).items():
-            con.unregister(name)
-            con.read_parquet(path).create_view(name, replace=True)
-        result = con.execute(text)
-        names = tuple(d[0] for d in result.description or ())
-        return Table(names, tuple(result.fetchall()) if names else ())
-
-
-_CHARGES = """
-create or replace temp view charges as
-select request as intent, 1 as account_id, key, value as amount_cents, time from events where event = 'effect'
-"""
-
-
-def _connection() -> duckdb.DuckDBPyConnection:
-    """The one DuckDB connection of this process (opening another costs 14 ms)."""
-    global _shared
-    if _shared is None:
-        _shared = duckdb.connect()
-        empty = Recorder().freeze().to_arrow()
-        _shared.register("events", empty)
-        _shared.execute(_CHARGES)
-    return _shared
-
-
-def _named(names: Sequence[str | None], codes: np.ndarray) -> pa.Array:
-    """A dictionary-encoded text column: the code of each row says which name it has; None is null."""
-    seen: dict[str, int] = {}
-    number = [NONE if n is None else seen.setdefault(n, len(seen)) for n in names]
-    indices = np.array(number or [NONE], dtype=np.int32)[codes]
-    words = pa.array(list(seen), type=pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=indices == NONE), words)
+        for time, actor, event, request, key, attempt, peer, status, value in arrow.rows(table):
+            recorder.add(
+                time,
+                actor,
+                event,
+                request=NONE if request is None else request,
+                key=key,
+                attempt=attempt,
+                peer=peer or "",
+                status=status or "",
+                value=NAN if value is None else value,
+            )
+        return recorder.freeze()

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from simlib import knobs
+from simlib import arrow, knobs
 from simlib.scenarios.batches import run_all
 from simlib.scenarios.run import Scenario
 from simlib.table import Table
-from simlib.trace import query
 
 Task = tuple[int, Scenario, int]
 """A run's number, its scenario and its seed."""
@@ -42,7 +40,7 @@ class Sweep:
     def sql(self, text: str) -> Table:
         """DuckDB over the table `runs`, and `events` where traces were kept (with the column `run`), however large."""
         files = None if self.traces is None else str(self.traces / "*.parquet")
-        return query(text, tables={"runs": self.runs}, parquet={} if files is None else {"events": files})
+        return arrow.query(text, tables={"runs": self.runs}, parquet={} if files is None else {"events": files})
 
     def means(self, count: str) -> Table:
         """The mean of a count for each combination of knobs, with its 95% interval (normal, over the seeds)."""
@@ -105,5 +103,5 @@ def _run(tasks: Sequence[Task], folder: Path | None) -> list[dict[str, float]]:
             events.append(table.append_column("run", pa.array(np.full(len(table), number, dtype=np.int64))))
     if folder is not None and events:
         whole = pa.concat_tables([t.unify_dictionaries() for t in events]).unify_dictionaries()
-        pq.write_table(whole, folder / f"runs-{tasks[0][0]:08d}.parquet", compression="zstd")
+        arrow.write(whole, folder / f"runs-{tasks[0][0]:08d}.parquet")
     return counts
