@@ -13,36 +13,44 @@ FEW = 4  # choices shown as buttons; more make a drop-down
 
 
 class Control:
-    """One knob on the screen: `widget` to be shown, `value` to be read and set."""
+    """One knob on the screen: `widget` to be shown, `value` to be read and set.
+
+    An optional knob has a switch beside it for None; moving the knob itself releases the switch.
+    """
 
     def __init__(self, knob: Knob, value: Any, changed: Callable[[], None]) -> None:
-        self.knob = knob
         self._main = _widget(knob)
         self._off = _switch(knob) if knob.optional else None
+        self._setting = False
+        self._changed = changed
         self.widget = widgets.HBox([self._main, self._off]) if self._off else self._main
         self.value = value
-        for part in filter(None, (self._main, self._off)):
-            part.observe(lambda _: self._turned(changed), "value")
+        self._main.observe(lambda _: self._turned(by_hand=True), "value")
+        if self._off is not None:
+            self._off.observe(lambda _: self._turned(by_hand=False), "value")
 
     @property
     def value(self) -> Any:
         """The knob's value; None where an optional knob is switched off."""
-        if self._off is not None and self._off.value:
-            return None
-        return self._main.value
+        return None if self._off is not None and self._off.value else self._main.value
 
     @value.setter
     def value(self, value: Any) -> None:
-        if self._off is not None:
-            self._off.value = value is None
-            self._main.disabled = value is None
-        if value is not None:
-            self._main.value = value
+        self._setting = True
+        try:
+            if self._off is not None:
+                self._off.value = value is None
+            if value is not None:
+                self._main.value = value
+        finally:
+            self._setting = False
 
-    def _turned(self, changed: Callable[[], None]) -> None:
-        if self._off is not None:
-            self._main.disabled = self._off.value
-        changed()
+    def _turned(self, *, by_hand: bool) -> None:
+        if self._setting:
+            return
+        if by_hand and self._off is not None and self._off.value:
+            self.value = self._main.value
+        self._changed()
 
 
 def buttons(label: str, options: list[tuple[str, Any]], value: Any, tip: str = "") -> widgets.ToggleButtons:
@@ -53,6 +61,7 @@ def buttons(label: str, options: list[tuple[str, Any]], value: Any, tip: str = "
         description=label,
         tooltips=[tip] * len(options),
         style={"button_width": "auto", "description_width": "initial"},
+        layout={"width": "max-content"},
     )
 
 
@@ -81,7 +90,7 @@ def _slider(knob: Knob) -> Any:
         "description": label,
         "tooltip": knob.help,
         "style": _WHOLE,
-        "layout": _layout(300),
+        "layout": _layout(270),
     }
     if knob.kind is int:
         return widgets.IntSlider(step=int(knob.step or 1), readout_format=",d", **common)
@@ -91,7 +100,12 @@ def _slider(knob: Knob) -> Any:
 
 
 def _switch(knob: Knob) -> widgets.ToggleButton:
-    return widgets.ToggleButton(value=knob.default is None, description=knob.none, tooltip=f"{knob.label}: {knob.none}")
+    return widgets.ToggleButton(
+        value=knob.default is None,
+        description=knob.none,
+        tooltip=f"{knob.label}: {knob.none}",
+        layout={"width": "auto"},
+    )
 
 
 _WHOLE = {"description_width": "initial"}
