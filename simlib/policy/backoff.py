@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
+from simlib.policy.settings import at_least
+
 Jitter = Literal["none", "full", "equal", "decorrelated"]
 JITTERS: tuple[Jitter, ...] = get_args(Jitter)
 
@@ -45,10 +47,8 @@ class Backoff:
     jitter: Jitter = "full"
 
     def __post_init__(self) -> None:
-        for name, low in (("base", 0.0), ("factor", 1.0), ("cap", 0.0)):
-            value = getattr(self, name)
-            if not low <= value < math.inf:
-                raise ValueError(f"Backoff's {name} is {value!r}; it takes a number from {low:g} up.")
+        at_least(0.0, "Backoff", base=self.base, cap=self.cap)
+        at_least(1.0, "Backoff", factor=self.factor)
         if self.jitter not in JITTERS:
             raise ValueError(f"Backoff's jitter is {self.jitter!r}; it takes {', '.join(JITTERS)}.")
 
@@ -59,7 +59,7 @@ class Backoff:
         if self.base == 0.0:
             return 0.0
         try:
-            return min(self.cap, self.base * self.factor**attempt)
+            return min(self.cap, self.base * math.pow(self.factor, attempt))  # of floats, so in constant time
         except OverflowError:  # the power alone is beyond any float, so the wait is beyond any cap
             return self.cap
 
@@ -71,5 +71,5 @@ class Backoff:
             return self.ceiling(attempt)
         if self.jitter == "equal":
             return (0.5 + 0.5 * rng.random()) * self.ceiling(attempt)
-        last = self.base if previous is None else max(previous, self.base)
+        last = self.base if previous is None else max(self.base, min(self.cap, previous))
         return min(self.cap, self.base + rng.random() * (3.0 * last - self.base))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from simlib.policy.settings import above_zero, whole
+
 
 class State(Enum):
     """Closed lets calls through, open refuses them, half-open lets a few probes through."""
@@ -17,18 +19,16 @@ class CircuitBreaker:
     """Opens after `failures` failed calls in a row, refuses for `cool_down` seconds, then admits `probes` calls.
 
     When every probe has succeeded it closes; one failed probe opens it again. A probe whose result never comes
-    back does not wedge it: after another cool-down the next probes are admitted. Times are seconds on the caller's
+    back does not wedge it: a cool-down after the last probe the next ones are admitted. Let the cool-down be longer
+    than a call can take, so that no earlier call's result is taken for a probe's. Times are seconds on the caller's
     clock; should that clock go back, a cool-down ends no later than `cool_down` after the new time.
 
     Source: M. Nygard, "Release It!", 2nd ed., ch. 5.
     """
 
     def __init__(self, failures: int = 5, cool_down: float = 5.0, probes: int = 1) -> None:
-        for name, value in (("failures", failures), ("probes", probes)):
-            if value < 1:
-                raise ValueError(f"CircuitBreaker's {name} is {value!r}; it takes a whole number from 1 up.")
-        if not 0.0 <= cool_down < float("inf"):
-            raise ValueError(f"CircuitBreaker's cool_down is {cool_down!r}; it takes seconds from 0 up.")
+        whole("CircuitBreaker", failures=failures, probes=probes)
+        above_zero("CircuitBreaker", cool_down=cool_down)
         self.failures = failures
         self.cool_down = cool_down
         self.probes = probes
@@ -44,8 +44,10 @@ class CircuitBreaker:
         if not self.ready(now):
             return False
         if self._shut:
-            self.state, self._since, self._admitted, self._passed = State.HALF_OPEN, now, 0, 0
-        self._admitted += self.state is State.HALF_OPEN
+            self.state, self._admitted, self._passed = State.HALF_OPEN, 0, 0
+        if self.state is State.HALF_OPEN:
+            self._admitted += 1
+            self._since = now
         return True
 
     def ready(self, now: float) -> bool:

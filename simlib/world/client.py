@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from simlib.policy.classify import Outcome
-from simlib.policy.retry import RetryPolicy, Stop
+from simlib.policy.retry import Policy, Stop, ask
 from simlib.trace import NAN
 from simlib.world.luck import Dice
 from simlib.world.message import NO_KEY, Kinds, Receiver, Reply, Request
@@ -37,7 +37,7 @@ class Client:
         self,
         world: World,
         *,
-        policy: RetryPolicy,
+        policy: Policy,
         send: Receiver,
         key: Key = key_per_intent,
         name: str = "phone",
@@ -69,9 +69,12 @@ class Client:
 
     def begin(self, now: float, number: int) -> None:
         """A new intent: send its first try."""
-        if self._policy.budget is not None:
-            self._policy.budget.on_request(now)
-        self._try(now, (number, 1, self._key(number, 1), now))
+        budget = self._policy.budget
+        request = (number, 1, self._key(number, 1), now)
+        if budget is not None and not budget.on_request(now, self._dice.of(number, 0)):
+            self._stop(now, request, "budget")
+            return
+        self._try(now, request)
 
     def receive(self, now: float, reply: Reply) -> None:
         """An answer comes in."""
@@ -93,6 +96,9 @@ class Client:
         number, attempt, key, began = request
         policy = self._policy
         if policy.breaker is not None and not policy.breaker.allow(now):
+            if policy.budget is not None:
+                _, timed_out = self._before.get(number, _FIRST)
+                policy.budget.on_unsent(now, retry=attempt > 1, timed_out=timed_out)
             self._stop(now, request, "breaker")
             return
         self._rows.extend((now, self._sent, number, attempt, key, NAN))
@@ -118,8 +124,9 @@ class Client:
         number, attempt, key, began = request
         waited, _ = self._before.get(number, _FIRST)
         if self._guarded:
-            self._report(now, request, ok=False)
-        step = self._policy.after(
+            self._report(now, request, ok=outcome is Outcome.PERMANENT)  # a final no is an answer, not a failure
+        step = ask(
+            self._policy,
             attempt,
             outcome,
             elapsed=now - began,

@@ -13,7 +13,7 @@ from simlib.policy.backoff import Backoff, Rng
 from simlib.policy.breaker import CircuitBreaker
 from simlib.policy.budget import RetryBudget
 from simlib.policy.classify import Outcome
-from simlib.policy.retry import BadBackoff, RetryPolicy, Stop, Wait
+from simlib.policy.retry import BadPolicy, RetryPolicy, Stop, Wait
 
 RNG = random.Random(1)
 FAILED = st.sampled_from([Outcome.TRANSIENT, Outcome.UNKNOWN])
@@ -118,7 +118,7 @@ def test_no_outcome_makes_it_try_too_often_or_too_long(
     ],
 )
 def test_a_learners_wrong_backoff_is_named_in_one_sentence(gives: object, words: str) -> None:
-    with pytest.raises(BadBackoff, match=rf"Own\.delay {words}.*must return seconds"):
+    with pytest.raises(BadPolicy, match=rf"Own\.delay {words}.*must return seconds"):
         after(RetryPolicy(backoff=Own(gives)))
 
 
