@@ -74,11 +74,7 @@ def _together(one: Row, other: Row) -> bool:
 
 def _land(row: Row, rows: Sequence[Row], found: list[Beat]) -> None:
     """Give a flight whose end no row tells an end of its own, unless it is told to be lost."""
-    lost = any(
-        r.event == "lose" and r.peer == row.peer and r.request == row.request and r.time >= row.time
-        and r.attempt == row.attempt
-        for r in rows
-    )  # fmt: skip
+    lost = any(r.event == "lose" and r.time >= row.time and _ends(row, r) for r in rows)
     if not lost:
         end = Row(row.time, row.peer, "arrive", row.request, row.attempt, row.actor, "", row.key, row.value)
         found.append(Beat([end], start=found[-1]))
@@ -104,7 +100,8 @@ def _ends(left: Row, row: Row) -> bool:
     if (left.request, left.attempt) != (row.request, row.attempt):
         return False
     if row.event == "lose":
-        return left.peer == row.peer
+        kind = "request" if left.event == "send" else left.event
+        return left.peer == row.peer and row.status in (kind, "message", "")
     return left.peer == row.actor and row.peer in ("", left.actor)
 
 

@@ -108,7 +108,7 @@ class _Label:
 
     def extent(self) -> Extent:
         wide = theme.width(self.text, theme.LABEL) + (16 if self.shape else 0)
-        left = {"start": self.x, "middle": self.x - wide / 2, "end": self.x - wide}[self.anchor]
+        left = self.x - wide if self.anchor == "end" else self.x
         return left - 3, left + wide + 3, self.dy - 12, self.dy + 7
 
 
@@ -174,7 +174,8 @@ class _Panel:
         if row.event == "lose":
             from_right = beat.start is not None and self.x[beat.start.first.actor] > x
             return _Label(x - 14, 4, text, "text", "end") if from_right else _Label(x + 14, 4, text, "text")
-        if row.actor == self.lanes[-1] and len(self.lanes) > 1:
+        wide = theme.width(text, theme.LABEL)
+        if x + 14 + wide > self.width and x - 14 > wide:
             return _Label(x - 14, 17 if beat.calls else 4, text, ink, "end")
         return _Label(x + 14, 4, text, ink)
 
@@ -188,7 +189,7 @@ class _Panel:
             text, shape = f"{text}, replayed", "ring"
         if there > x:
             return _Label(x + 26, -6, text, "text", shape=shape)
-        return _Label(x + (there - x) * 0.6, 1, text, "text", "middle", shape)
+        return _Label(x - 26, -6, text, "text", "end", shape)
 
     def _lost(self, beat: Beat) -> bool:
         return beat.first.event == "lose"
@@ -275,8 +276,8 @@ class _Panel:
         x, y = label.x, beat.y + label.dy
         if not label.shape:
             return [Text(x, y, label.text, label.ink, theme.LABEL, label.anchor, time=beat.y)]
-        if label.anchor == "middle":
-            x -= theme.width(label.text, theme.LABEL) / 2
+        if label.anchor == "end":
+            x -= theme.width(label.text, theme.LABEL) + 16
         ink = LOOKS[beat.first.event].ink
         mark = Mark(x + 5, y - 4.5, label.shape, ink, 10, beat.y)
         return [mark, Text(x + 16, y, label.text, label.ink, theme.LABEL, time=beat.y)]

@@ -46,7 +46,7 @@ class Drawing(Figure):
         canvas.draw()
         flat = Image.fromarray(np.asarray(canvas.buffer_rgba()))
         out = io.BytesIO()
-        few = flat.convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few = flat.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         few.save(out, "PNG", pnginfo=_described(self.alt), dpi=(DOTS * SHARP, DOTS * SHARP))
         return out.getvalue()
 
