@@ -79,7 +79,7 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         whole("RetryPolicy", attempts=self.attempts)
-        above_zero("RetryPolicy", deadline=self.deadline, per_try=self.per_try)
+        above_zero("RetryPolicy", or_endless=True, deadline=self.deadline, per_try=self.per_try)
         if not callable(_delay(self.backoff)):
             raise ValueError(
                 f"RetryPolicy's backoff is {self.backoff!r}; it takes a Backoff, anything with its delay, "
