@@ -46,8 +46,8 @@ notebooks: $(VENV)/.test
 screenshots: $(VENV)/.test
 	$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
-picture: $(VENV)/.lab
-	$(BIN)/python -m simlib.views.cover data/playground.png
+picture: $(VENV)/.test
+	$(BIN)/python -m tests.browser.readme_picture data/playground.png
 
 lock:
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv: pip install uv" >&2; exit 2; }

@@ -128,9 +128,9 @@ class LessonPage:
 
 
 @contextmanager
-def lesson_page(browser: Browser, running: Lab) -> Iterator[LessonPage]:
-    """A fresh browser profile with one tab."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1400}, reduced_motion="no-preference")
+def lesson_page(browser: Browser, running: Lab, *, sharp: float = 1) -> Iterator[LessonPage]:
+    """A fresh browser profile with one tab; `sharp` is the dots of a screenshot to one of the page."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1400}, device_scale_factor=sharp)
     page = context.new_page()
     page.set_default_timeout(30_000)
     try:
