@@ -43,6 +43,18 @@ def test_a_power_beyond_any_float_is_the_cap(attempt: int) -> None:
     assert Backoff().ceiling(attempt) == 5.0
 
 
+def test_whole_numbers_as_settings_cost_no_more_at_a_billion_attempts() -> None:
+    """2 ** 10**9 as an exact integer would take minutes and gigabytes; as a float it is past the cap at once."""
+    assert Backoff(base=1, factor=2, cap=60).ceiling(10**9) == 60
+
+
+def test_a_long_hint_before_does_not_stretch_the_decorrelated_wait() -> None:
+    """The wait before may have been the server's own, beyond the cap."""
+    backoff = Backoff(jitter="decorrelated")
+    assert backoff.delay(2, Fixed(0.25), 3600.0) == backoff.delay(2, Fixed(0.25), 5.0) == pytest.approx(3.9)
+    assert backoff.delay(2, Fixed(0.0), math.inf) == pytest.approx(0.2)
+
+
 def test_no_base_means_no_wait_even_where_the_power_overflows() -> None:
     assert Backoff(base=0.0).ceiling(1025) == 0.0
 
@@ -88,6 +100,8 @@ def test_decorrelated_starts_from_the_base() -> None:
         ({"base": -1.0}, "Backoff's base is -1.0; it takes a number from 0 up."),
         ({"factor": 0.5}, "Backoff's factor is 0.5; it takes a number from 1 up."),
         ({"cap": math.nan}, "Backoff's cap is nan; it takes a number from 0 up."),
+        ({"cap": "5"}, "Backoff's cap is '5'; it takes a number from 0 up."),
+        ({"base": True}, "Backoff's base is True; it takes a number from 0 up."),
         ({"cap": math.inf}, "Backoff's cap is inf; it takes a number from 0 up."),
         ({"jitter": "ful"}, "Backoff's jitter is 'ful'; it takes none, full, equal, decorrelated."),
     ],

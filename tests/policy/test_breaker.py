@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +66,31 @@ def test_asking_whether_it_is_ready_uses_up_no_probe() -> None:
     assert breaker.allow(6.0)
 
 
+def test_a_second_round_of_probes_waits_a_cool_down_after_the_last_probe() -> None:
+    """Two probes far apart: the second has its time to report before others follow."""
+    breaker = opened(probes=2)
+    assert [breaker.allow(t) for t in (5.0, 9.9, 10.0, 14.8, 14.9)] == [True, True, False, False, True]
+
+
+@given(
+    st.integers(1, 4),
+    st.lists(st.tuples(st.floats(0, 3), st.sampled_from(["allow", "allow", "allow", "ok", "fail"])), max_size=120),
+)
+def test_while_it_is_not_closed_no_cool_down_sees_more_than_its_probes(
+    probes: int, story: list[tuple[float, str]]
+) -> None:
+    breaker, now, probed = CircuitBreaker(failures=2, cool_down=5.0, probes=probes), 0.0, list[float]()
+    for gap, what in story:
+        now += gap
+        if what != "allow":
+            breaker.record(what == "ok", now)
+        elif breaker.allow(now) and breaker.state is State.HALF_OPEN:
+            probed.append(now)
+        if breaker.state is State.CLOSED:
+            probed.clear()
+        assert sum(now - t < 4.999 for t in probed) <= probes
+
+
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.sampled_from(["allow", "ok", "fail"])), max_size=80))
 def test_whatever_happened_it_lets_a_call_through_after_two_cool_downs(story: list[tuple[float, str]]) -> None:
     """Also on a clock that jumped back and forth."""
@@ -79,8 +106,14 @@ def test_whatever_happened_it_lets_a_call_through_after_two_cool_downs(story: li
 
 
 @pytest.mark.parametrize(
-    ("change", "match"), [({"failures": 0}, "failures is 0"), ({"cool_down": -1}, "cool_down is -1")]
+    ("change", "match"),
+    [
+        ({"failures": 0}, "failures is 0; it takes a whole number from 1 up"),
+        ({"probes": 1.5}, "probes is 1.5; it takes a whole number from 1 up"),
+        ({"cool_down": 0}, "cool_down is 0; it takes seconds above 0"),
+        ({"cool_down": float("inf")}, "cool_down is inf; it takes seconds above 0"),
+    ],
 )
-def test_a_bad_setting_is_told_in_one_sentence(change: dict[str, int], match: str) -> None:
+def test_a_bad_setting_is_told_in_one_sentence(change: dict[str, Any], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         CircuitBreaker(**change)
