@@ -55,7 +55,7 @@ def beats(rows: Sequence[Row]) -> list[Beat]:
             last.rows.append(row)
         else:
             found.append(Beat([row]))
-            if look.flies and row.peer and row.event not in ("send", "reply"):
+            if look.flies and row.peer:
                 _land(row, rows, found)
     _tie_messages(found)
     _tie_calls(found)
@@ -73,10 +73,11 @@ def _together(one: Row, other: Row) -> bool:
 
 
 def _land(row: Row, rows: Sequence[Row], found: list[Beat]) -> None:
-    """Give a flight whose end no row tells an end of its own, unless it is told to be lost."""
-    lost = any(r.event == "lose" and r.time >= row.time and _ends(row, r) for r in rows)
-    if not lost:
-        end = Row(row.time, row.peer, "arrive", row.request, row.attempt, row.actor, "", row.key, row.value)
+    """Give a flight whose end no row tells an end of its own, at once."""
+    told = any(LOOKS[r.event].lands and r.time >= row.time and _ends(row, r) for r in rows)
+    if not told:
+        event = "receive" if row.event == "reply" else "arrive"
+        end = Row(row.time, row.peer, event, row.request, row.attempt, row.actor, row.status, row.key, row.value)
         found.append(Beat([end], start=found[-1]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -94,9 +95,9 @@ def _slider(knob: Knob) -> Any:
     }
     if knob.kind is int:
         return widgets.IntSlider(step=int(knob.step or 1), readout_format=",d", **common)
-    return widgets.FloatSlider(
-        step=knob.step or (high - low) / 100, readout_format=".0%" if share else ".3~g", **common
-    )
+    step = knob.step or (high - low) / 100
+    places = max(0, -math.floor(math.log10(step)))
+    return widgets.FloatSlider(step=step, readout_format=".0%" if share else f".{places}f", **common)
 
 
 def _switch(knob: Knob) -> widgets.ToggleButton:

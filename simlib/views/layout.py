@@ -37,6 +37,7 @@ def beside(panels: Sequence[Panel], *, note: str = "") -> Scene:
     items: list[Item] = []
     x = 0.0
     tall = max(p.scene.height for p in panels)
+    size = min(_fit(p) for p in panels)
     head = HEAD if any(p.title or p.headline for p in panels) else 0
     for panel in panels:
         wide = panel.scene.width
@@ -44,7 +45,7 @@ def beside(panels: Sequence[Panel], *, note: str = "") -> Scene:
             items.append(Text(x + 4, 30, panel.title, "text", theme.TITLE, bold=True))
         if panel.headline:
             ink = "good" if panel.good else "bad"
-            items.append(Text(x + wide - 4, 31, panel.headline, ink, _fit(panel), "end", bold=True))
+            items.append(Text(x + wide - 4, 31, panel.headline, ink, size, "end", bold=True))
         items.append(Group(x, head, panel.scene.items))
         x += wide + BETWEEN
     width = x - BETWEEN
