@@ -40,8 +40,10 @@ def canonical(body: bytes) -> bytes:
         return rfc8785.dumps(value)
     except rfc8785.FloatDomainError:
         raise ValueError("The JSON body holds a number beyond the range of a double; send it as a string.") from None
-    except rfc8785.CanonicalizationError as error:
-        raise ValueError(f"The JSON body has no canonical form ({error}); send text that is Unicode.") from None
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):  # half of a surrogate pair, in a text or a name
+        raise ValueError(
+            "The JSON body holds half a character (a lone surrogate); send text that is Unicode."
+        ) from None
     except RecursionError:
         raise ValueError("The JSON body is nested too deep to be read; send a flatter one.") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simlib.policy.classify import GRPC, Outcome, classify_grpc, classify_http
+from simlib.policy.classify import GRPC, HTTP, Outcome, Status, classify_grpc, classify_http
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 206])
@@ -66,6 +66,12 @@ def test_grpc_deadline_says_nothing_of_what_was_done() -> None:
 )
 def test_grpc_a_final_no(name: str) -> None:
     assert classify_grpc(name) is Outcome.PERMANENT
+
+
+@pytest.mark.parametrize("row", [*HTTP.values(), *GRPC.values()], ids=[str(status) for status in (*HTTP, *GRPC)])
+def test_every_row_says_why_and_who_says_so(row: Status) -> None:
+    assert row.why
+    assert row.source.startswith(("RFC ", "gRPC documentation"))
 
 
 def test_grpc_has_seventeen_names_and_no_others() -> None:

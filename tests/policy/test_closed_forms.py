@@ -38,12 +38,27 @@ def test_what_is_no_probability_or_no_try_is_refused(failure: float, tries: list
         layered(failure, tries)
 
 
+@given(st.floats(0, 0.999), st.integers(0, 20))
+def test_retries_at_one_layer_trade_load_for_success(failure: float, retries: int) -> None:
+    """N retries at failure p: success 1 - p**(N+1), load (1 - p**(N+1)) / (1 - p)."""
+    load = layered(failure, [retries + 1])
+    assert 1 - load.failure == pytest.approx(1 - failure ** (retries + 1))
+    assert load.calls == pytest.approx((1 - load.failure) / (1 - failure))
+
+
+@given(st.floats(0, 1), st.permutations([1, 2, 3, 4]))
+def test_the_share_of_failures_does_not_depend_on_where_the_retries_are(failure: float, tries: list[int]) -> None:
+    assert layered(failure, tries).failure == pytest.approx(failure**24)
+
+
 def test_a_thousand_refused_calls_send_seven_and_a_half() -> None:
     assert harmonic(1000) == pytest.approx(7.485, abs=0.001)
 
 
 def test_a_day_of_two_thousand_writes_a_second() -> None:
+    """At 1,000 bytes a row 172.8 GB."""
     assert key_rows(2000, 24) == 172_800_000
+    assert key_rows(2000, 24) * 1000 == 172.8e9
 
 
 @pytest.mark.parametrize(("per_second", "in_flight"), [(40, 66.67), (60, 150.0), (100, float("inf"))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 
 import pytest
 from hypothesis import given
@@ -78,11 +79,24 @@ def test_method_and_path_count_and_do_not_run_together() -> None:
         ('{"a":9007199254740993}', r"beyond 2\*\*53"),
         ('{"a":1e400}', "range of a double"),
         ('{"a":"\\ud800"}', "Unicode"),
+        ('{"\\udead":1}', "Unicode"),
         ("[" * 100_000, "too deep"),
         ('{"a":' * 5_000 + "1" + "}" * 5_000, "too deep"),
         ("9" * 5_000, r"beyond 2\*\*53"),
     ],
-    ids=["member twice", "twice within", "NaN", "infinity", "2**53+1", "1e400", "surrogate", "deep", "deep {}", "long"],
+    ids=[
+        "member twice",
+        "twice within",
+        "NaN",
+        "infinity",
+        "2**53+1",
+        "1e400",
+        "surrogate",
+        "surrogate in a name",
+        "deep",
+        "deep {}",
+        "long",
+    ],
 )
 def test_json_that_cannot_be_told_apart_is_refused_in_one_sentence(body: str, words: str) -> None:
     with pytest.raises(ValueError, match=words) as error:
@@ -91,24 +105,76 @@ def test_json_that_cannot_be_told_apart_is_refused_in_one_sentence(body: str, wo
 
 
 @pytest.mark.parametrize(
-    ("number", "text"),
+    ("bits", "text"),
     [
-        ("1e16", "10000000000000000"),
-        ("1e21", "1e+21"),
-        ("1e-7", "1e-7"),
-        ("0.000001", "0.000001"),
-        ("333333333.33333329", "333333333.3333333"),
-        ("-0.0", "0"),
-        ("4.50", "4.5"),
-        ("2e-3", "0.002"),
+        ("0000000000000000", "0"),
+        ("8000000000000000", "0"),
+        ("0000000000000001", "5e-324"),
+        ("8000000000000001", "-5e-324"),
+        ("7fefffffffffffff", "1.7976931348623157e+308"),
+        ("ffefffffffffffff", "-1.7976931348623157e+308"),
+        ("4340000000000000", "9007199254740992"),
+        ("c340000000000000", "-9007199254740992"),
+        ("4430000000000000", "295147905179352830000"),
+        ("44b52d02c7e14af5", "9.999999999999997e+22"),
+        ("44b52d02c7e14af6", "1e+23"),
+        ("44b52d02c7e14af7", "1.0000000000000001e+23"),
+        ("444b1ae4d6e2ef4e", "999999999999999700000"),
+        ("444b1ae4d6e2ef4f", "999999999999999900000"),
+        ("444b1ae4d6e2ef50", "1e+21"),
+        ("3eb0c6f7a0b5ed8c", "9.999999999999997e-7"),
+        ("3eb0c6f7a0b5ed8d", "0.000001"),
+        ("41b3de4355555553", "333333333.3333332"),
+        ("41b3de4355555554", "333333333.33333325"),
+        ("41b3de4355555555", "333333333.3333333"),
+        ("41b3de4355555556", "333333333.3333334"),
+        ("41b3de4355555557", "333333333.33333343"),
+        ("becbf647612f3696", "-0.0000033333333333333333"),
+        ("43143ff3c1cb0959", "1424953923781206.2"),
     ],
 )
-def test_numbers_are_written_as_rfc_8785_writes_them(number: str, text: str) -> None:
+def test_numbers_are_written_as_appendix_b_of_rfc_8785_writes_them(bits: str, text: str) -> None:
+    """Given there as the 64 bits of a double; what a client writes for it is Python's own repr here."""
+    (number,) = struct.unpack(">d", bytes.fromhex(bits))
+    assert canonical(repr(number).encode()) == text.encode()
+
+
+@pytest.mark.parametrize(("number", "text"), [("4.50", "4.5"), ("2e-3", "0.002"), ("1e16", "10000000000000000")])
+def test_however_a_number_is_written_it_is_the_same_number(number: str, text: str) -> None:
     assert canonical(number.encode()) == text.encode()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_canonical_number_is_still_that_number(number: float) -> None:
+    assert float(canonical(repr(number).encode())) == number
+
+
+@given(st.integers(-(10**30), 10**30))
+def test_whole_numbers_count_exactly_or_are_refused(number: int) -> None:
+    body = str(number).encode()
+    if abs(number) <= 2**53:
+        assert canonical(body) == body
+    else:
+        with pytest.raises(ValueError, match=r"beyond 2\*\*53"):
+            canonical(body)
+
+
+def test_strings_escape_only_what_they_must() -> None:
+    """RFC 8785, 3.2.2.2: control characters, quote and backslash; the solidus and all else stand as they are."""
+    assert (
+        canonical(rb'"\u20ac$\u000F\u000aA\u0027\u0042\u0022\u005c\\\"\/"')
+        == '"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"'.encode()
+    )
 
 
 def test_members_are_sorted_by_utf_16_not_by_code_point() -> None:
     assert canonical('{"\ufb33":1,"\U0001f600":2}'.encode()) == '{"\U0001f600":2,"\ufb33":1}'.encode()
+
+
+@given(JSON, st.text(max_size=8), st.text(max_size=8))
+def test_another_path_is_another_request(value: object, path: str, other: str) -> None:
+    body = json.dumps(value)
+    assert (post(body, path) == post(body, other)) is (path == other)
 
 
 @given(JSON)

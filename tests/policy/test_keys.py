@@ -45,6 +45,10 @@ def test_a_usable_key(header: str, key: str) -> None:
         ("a, b", "more than one key"),
         ("caf\u00e9", "printable ASCII"),
         ('"a\u0000b"', "printable ASCII"),
+        ("a\u0000b", "printable ASCII"),
+        ('"a";one=1', "after its closing quote"),
+        ('"a\\', "backslash"),
+        ("two words", "a blank"),
         ("a\u007fb", "printable ASCII"),
     ],
 )
@@ -52,6 +56,13 @@ def test_no_usable_key(header: str | None, reason: str) -> None:
     with pytest.raises(BadKey, match=reason) as error:
         parse_key(header)
     assert error.value.status == 400
+
+
+@given(
+    st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters='",'), min_size=1, max_size=255)
+)
+def test_bare_and_quoted_are_the_same_key(key: str) -> None:
+    assert parse_key(key) == key == parse_key('"' + key.replace("\\", "\\\\") + '"')
 
 
 @given(st.text(PRINTABLE, min_size=1, max_size=255).filter(lambda key: key.strip(" ")))
