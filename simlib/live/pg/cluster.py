@@ -50,15 +50,15 @@ class Cluster:
         return make_conninfo(host=host, port=self._port, user=USER, password=password, dbname="postgres")
 
     def start(self) -> None:
-        """Make the data where there is none, start the server and wait until it answers; PostgresError if it does not."""
-        if not (self._ground.data / "PG_VERSION").exists():
+        """Make the data where there is none, start the server and wait for its answer; PostgresError if none comes."""
+        if not ((self._ground.data / "PG_VERSION").exists() and self._password_file.exists()):
             self._make()
-        self._stop_stray()
+        stop_stray(self._ground.data)
         self._process = self._launch()
         self._wait_until_ready()
 
     def stop(self, mode: str = "fast") -> None:
-        """End the server: `fast` rolls back and writes down what is committed, `immediate` drops everything as it is."""
+        """End the server: `fast` rolls back what is open and closes the books, `immediate` drops everything."""
         if self._process is None:
             return
         if self._process.poll() is None:
@@ -136,15 +136,6 @@ class Cluster:
                     raise PostgresError(f"PostgreSQL started but does not answer ({error}).") from error
             time.sleep(0.01)
 
-    def _stop_stray(self) -> None:
-        """End a server that an earlier launcher, killed without warning, left on this data folder."""
-        pid_file = self._ground.data / "postmaster.pid"
-        with contextlib.suppress(OSError, ValueError, psutil.Error):
-            stray = psutil.Process(int(pid_file.read_text().split("\n", 1)[0]))
-            if str(self._ground.data) in stray.cmdline():
-                stray.send_signal(SIGNALS["fast"])
-                stray.wait(20)
-
     def _run(self, command: list) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
@@ -163,6 +154,15 @@ class Cluster:
         if account is None:
             return {"env": clean, "umask": 0o077} if sys.platform != "win32" else {"env": clean}
         return {"env": clean, "user": account.uid, "group": account.gid, "extra_groups": [], "umask": 0o077}
+
+
+def stop_stray(data: Path) -> None:
+    """End a server that a launcher, killed without warning, left on this data folder."""
+    with contextlib.suppress(OSError, ValueError, psutil.Error):
+        stray = psutil.Process(int((data / "postmaster.pid").read_text().split("\n", 1)[0]))
+        if str(data) in stray.cmdline():
+            stray.send_signal(SIGNALS["fast"])
+            stray.wait(20)
 
 
 def _last_line(text: str) -> str:

@@ -37,13 +37,14 @@ class Account:
 class Ground:
     """Programs that run, a folder for `data`, a short private folder for the `socket`, and who runs the server.
 
-    `account` is None where the server runs as whoever asked for it.
+    `account` is None where the server runs as whoever asked for it; `temporary` folders go with the server.
     """
 
     binaries: Binaries
     data: Path
     socket: Path
     account: Account | None
+    temporary: tuple[Path, ...]
 
     def own(self, path: Path, mode: int) -> None:
         """Give a path to the account that runs the server, and set its permissions."""
@@ -57,7 +58,7 @@ def prepared(folder: Path) -> Iterator[Ground]:
     """Ground for a server whose private state is in `folder`; temporary parts are gone afterwards."""
     found = binaries.find()
     account = _lesser_account()
-    made = [Path(tempfile.mkdtemp(prefix="simlib-"))]
+    made = [Path(tempfile.mkdtemp(prefix="simlib-", dir=_short_folder()))]
     try:
         socket = made[0]
         data = folder / f"data-{found.major}"
@@ -68,12 +69,17 @@ def prepared(folder: Path) -> Iterator[Ground]:
                 made[1].chmod(0o711)
                 data = made[1] / "data"
                 found = binaries.copy_for(found, made[1])
-        ground = Ground(found, data, socket, account)
+        ground = Ground(found, data, socket, account, tuple(made))
         ground.own(socket, 0o700)
         yield ground
     finally:
         for path in made:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _short_folder() -> str | None:
+    """Where a socket's path stays under the 103 bytes that macOS takes (Linux takes 107), whatever TMPDIR says."""
+    return None if len(os.fsencode(tempfile.gettempdir())) < 60 or sys.platform == "win32" else "/tmp"
 
 
 def _lesser_account() -> Account | None:

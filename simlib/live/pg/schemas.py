@@ -1,0 +1,68 @@
+"""A schema for each notebook: its own tables under the usual names, gone when the notebook is."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from importlib.resources import files
+
+import psycopg
+from psycopg import sql
+
+PREFIX = "simlib_"
+OLD_SECONDS = 600  # an abandoned schema this old belongs to a kernel that is dead, not to one about to connect again
+
+
+def new_name() -> str:
+    """A schema name nobody has; it says when it was made and by which process."""
+    return f"{PREFIX}{int(time.time())}_{os.getpid()}_{secrets.token_hex(4)}"
+
+
+def create(conn: psycopg.Connection, name: str) -> None:
+    """Make a schema and the lesson's tables in it."""
+    conn.execute(sql.SQL("create schema {}").format(sql.Identifier(name)))
+    tables = files("simlib.live").joinpath("sql", "schema.sql").read_bytes()
+    with conn.transaction():
+        conn.execute(sql.SQL("set local search_path to {}").format(sql.Identifier(name)))
+        conn.execute(tables)
+
+
+def hold(conn: psycopg.Connection, name: str) -> None:
+    """Mark a schema as in use for as long as this connection lives."""
+    conn.execute("select pg_advisory_lock_shared(hashtext(%s))", [name])
+
+
+def drop(conn: psycopg.Connection, name: str) -> None:
+    """Remove a schema and all it holds."""
+    conn.execute(sql.SQL("drop schema if exists {} cascade").format(sql.Identifier(name)))
+
+
+def end_sessions(conn: psycopg.Connection, name: str) -> None:
+    """End the sessions that call themselves by this schema's name, so that their locks do not hold up its removal."""
+    conn.execute("select pg_terminate_backend(pid) from pg_stat_activity where application_name = %s", [name])
+
+
+def drop_all(conn: psycopg.Connection) -> None:
+    """Remove every notebook's schema: for a server that has just started, where nobody can be using one."""
+    for name in _names(conn):
+        drop(conn, name)
+
+
+def sweep(conn: psycopg.Connection) -> None:
+    """Remove the schemas whose notebook is gone: nobody holds them, and they are not new."""
+    for name in _names(conn):
+        made = name.removeprefix(PREFIX).split("_")[0]
+        if not made.isdigit() or time.time() - int(made) < OLD_SECONDS:
+            continue
+        free = conn.execute("select pg_try_advisory_lock(hashtext(%s))", [name]).fetchone()
+        if free == (True,):
+            drop(conn, name)
+            conn.execute("select pg_advisory_unlock(hashtext(%s))", [name])
+
+
+def _names(conn: psycopg.Connection) -> list[str]:
+    rows = conn.execute(
+        "select nspname from pg_namespace where starts_with(nspname, %s) and pg_has_role(nspowner, 'usage')", [PREFIX]
+    )
+    return [name for (name,) in rows]
