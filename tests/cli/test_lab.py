@@ -69,6 +69,22 @@ def test_the_printed_address_answers_and_only_with_its_token(tmp_path: Path) -> 
             assert running.token not in " ".join(process.cmdline())
 
 
+def test_several_labs_at_once_each_find_a_port(tmp_path: Path) -> None:
+    """Whoever starts a second course gets another port; neither is asked to choose."""
+    with lab(cwd=tmp_path, home=tmp_path) as one, lab(cwd=tmp_path, home=tmp_path) as other:
+        assert one.base != other.base
+        assert b"JupyterLab" in get(one.address)
+        assert b"JupyterLab" in get(other.address)
+
+
+def test_a_port_asked_for_is_the_port(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with lab("--port", str(port), cwd=tmp_path, home=tmp_path) as running:
+        assert running.base == f"http://127.0.0.1:{port}"
+
+
 def test_no_news_are_asked_for_and_nothing_to_install_is_offered(tmp_path: Path) -> None:
     """The settings that JupyterLab reads switch its requests to the outside off."""
     with lab(cwd=tmp_path, home=tmp_path) as running:

@@ -1,0 +1,132 @@
+"""JupyterLab as a child process, for as long as a course is open.
+
+It runs in a process session of its own, on loopback, with a token. It keeps the windows and settings of this
+course in a folder that goes when it stops; a learner's own JupyterLab stays as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from simlib.cli.refusal import Refusal
+
+READY_WITHIN = 120.0  # s, for a cold disk
+STOP_WITHIN = 10.0  # s, for kernels that are busy
+OTHER_PORTS = 50  # tried when the usual one is taken
+
+_SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A JupyterLab that was started; its token opens it, its folder goes with it."""
+
+    process: subprocess.Popen[bytes]
+    token: str
+    own: Path
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def last_words(self) -> str:
+        """The last thing it said."""
+        lines = (self.own / "log").read_text(encoding="utf-8", errors="replace").splitlines()
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing.")
+
+    def ready(self, stop: threading.Event) -> int | None:
+        """Wait until it answers; returns its port, or None when it ended or `stop` was set before."""
+        for _ in range(int(READY_WITHIN / 0.1)):
+            if not self.alive or stop.wait(0.1):
+                return None
+            if (port := self._port()) and self._answers(port):
+                return port
+        raise Refusal(f"JupyterLab did not answer within {READY_WITHIN:g} s: {self.last_words}")
+
+    def _port(self) -> int | None:
+        """The port it took, once it has written it down."""
+        for note in (self.own / "runtime").glob("jpserver-*.json"):
+            with contextlib.suppress(ValueError, OSError):  # half written
+                return json.loads(note.read_text(encoding="utf-8"))["port"]
+        return None
+
+    def _answers(self, port: int) -> bool:
+        address = f"http://127.0.0.1:{port}/api/status"
+        request = urllib.request.Request(address, headers={"Authorization": f"token {self.token}"})
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback goes through no proxy
+        try:
+            with direct.open(request, timeout=2):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+@contextlib.contextmanager
+def serving(folder: Path, port: int, *, exactly: bool) -> Iterator[Server]:
+    """JupyterLab on the notebooks in `folder`, at `port` or, unless `exactly`, near it; ended on the way out."""
+    with tempfile.TemporaryDirectory(prefix="simlib-lab-", ignore_cleanup_errors=True) as scratch:
+        own, token = Path(scratch), secrets.token_hex(24)
+        (own / "settings").mkdir()
+        (own / "settings" / "overrides.json").write_text(json.dumps(_SETTINGS), encoding="utf-8")
+        environment = {
+            **os.environ,
+            "JUPYTER_TOKEN": token,  # an argument could be read by other users of the machine
+            "JUPYTER_RUNTIME_DIR": str(own / "runtime"),
+            "JUPYTER_PREFER_ENV_PATH": "1",
+        }
+        with (own / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "jupyterlab", *_options(folder, port, exactly, own)],
+                stdin=subprocess.DEVNULL,  # at a terminal it would ask whether to stop
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=environment,
+            )
+        try:
+            yield Server(process, token, own)
+        finally:
+            _end(process)
+
+
+def _options(folder: Path, port: int, exactly: bool, own: Path) -> list[str]:
+    options = {
+        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.port": port,
+        "ServerApp.port_retries": 0 if exactly else OTHER_PORTS,
+        "ServerApp.root_dir": folder,
+        "ServerApp.open_browser": False,
+        "ServerApp.password": "",
+        "PasswordIdentityProvider.hashed_password": "",
+        "LabApp.app_settings_dir": own / "settings",
+        "LabApp.workspaces_dir": own / "workspaces",
+        "LabApp.extension_manager": "readonly",
+        "LabApp.news_url": "None",
+    }
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    return [f"--{name}={value}" for name, value in options.items()] + root
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM lets JupyterLab end its kernels (SIGINT would leave one); SIGKILL if it does not listen."""
+    process.terminate()
+    try:
+        process.wait(STOP_WITHIN)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
