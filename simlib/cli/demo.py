@@ -22,9 +22,9 @@ def register(commands: Any) -> None:
 
 
 def _demo(args: argparse.Namespace) -> int:
+    began = time.perf_counter()
     from simlib.scenarios.double_tap import DoubleTap
 
-    began = time.perf_counter()
     for number, (keys, title) in enumerate(((False, "Without a key"), (True, "With a key, same luck")), start=1):
         run = DoubleTap(keys=keys).run()
         print(f"{number}. {title}: you tap Pay, the answer is lost, the phone tries again.\n")

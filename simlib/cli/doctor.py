@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import platformdirs
+
 from simlib import __version__, files
 from simlib.cli.lab import USUAL_PORT
 from simlib.cli.lessons import lessons
@@ -97,6 +99,17 @@ def _postgres() -> Finding:
     return Finding("ok", f"PostgreSQL {version} started, answered and stopped")
 
 
+def _disk() -> Finding:
+    """Room where the database keeps its data: the user's cache folder, or what is there of its path."""
+    cache = platformdirs.user_cache_path("simlib")
+    there = next(p for p in (cache, *cache.parents) if p.exists())
+    free = shutil.disk_usage(there).free / 1e6
+    words = f"{free:,.0f} MB free for the cache folder {cache}"
+    if free < ROOM:
+        return Finding("warn", words, f"A lesson's database wants {ROOM} MB: make room, or set XDG_CACHE_HOME.")
+    return Finding("ok", words)
+
+
 def _port() -> Finding:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -107,4 +120,4 @@ def _port() -> Finding:
     return Finding("ok", f"port {USUAL_PORT} is free for `simlib lab`")
 
 
-LOOKS: tuple[Callable[[], Finding], ...] = (_python, _course, _widgets, _postgres, _port, _chromium)
+LOOKS: tuple[Callable[[], Finding], ...] = (_python, _course, _widgets, _disk, _postgres, _port, _chromium)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from simlib.knobs import KnobError
+from simlib.live.pg.errors import PostgresError
 
 
 class Refusal(Exception):
     """Something the user asked for that cannot be done; the message is one sentence with the mend in it."""
 
 
-EXPECTED: tuple[type[Exception], ...] = (Refusal, KnobError, OSError)
+EXPECTED: tuple[type[Exception], ...] = (Refusal, KnobError, PostgresError, OSError)
 
 
 def sentence(error: Exception) -> str:

@@ -1,0 +1,62 @@
+"""`simlib doctor`: a line for each thing looked at, the mend beside what is broken, the exit code to match."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simlib import files
+from simlib.cli import doctor, main
+
+
+@pytest.fixture(autouse=True)
+def course_with_a_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "00_start_here.ipynb").write_text("{}")
+    monkeypatch.setattr(files, "NOTEBOOKS", tmp_path)
+
+
+def looked(capsys: pytest.CaptureFixture[str], code: int) -> dict[str, list[str]]:
+    """What the doctor printed, by level."""
+    assert main(["doctor"]) == code
+    lines = capsys.readouterr().out.splitlines()
+    return {level: [line for line in lines if line.startswith(level)] for level in ("ok", "warn", "fail")}
+
+
+def test_what_works_is_said_and_postgres_is_really_started(capsys: pytest.CaptureFixture[str]) -> None:
+    found = looked(capsys, 0)
+    assert found["fail"] == []
+    for word in ("Python", "widgets", "PostgreSQL", "port", "cache folder", "lesson"):
+        assert any(word in line for line in found["ok"]), word
+
+
+def test_no_postgres_is_a_failure_with_its_mend(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SIMLIB_DSN", "postgresql://127.0.0.1:1/none")
+    found = looked(capsys, 1)
+    assert len(found["fail"]) == 1
+    assert "SIMLIB_DSN is right" in found["fail"][0]
+
+
+def test_no_chromium_is_a_warning(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    monkeypatch.setattr(doctor, "LOOKS", (doctor._chromium,))
+    found = looked(capsys, 0)
+    assert "lessons run in any browser" in found["warn"][0]
+
+
+def test_a_full_disk_is_a_warning(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(doctor, "ROOM", 1e12)
+    monkeypatch.setattr(doctor, "LOOKS", (doctor._disk,))
+    assert looked(capsys, 0)["warn"]
+
+
+def test_a_broken_installation_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Missing lessons and widgets without their part for the browser are told."""
+    monkeypatch.setattr(files, "NOTEBOOKS", tmp_path / "nowhere")
+    monkeypatch.setattr(doctor, "WIDGETS", ("numpy",))
+    monkeypatch.setattr(doctor, "LOOKS", (doctor._course, doctor._widgets))
+    assert len(looked(capsys, 1)["fail"]) == 2
