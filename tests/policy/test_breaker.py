@@ -40,8 +40,18 @@ def test_half_open_admits_exactly_its_probes(probes: int) -> None:
     breaker = opened(probes)
     assert sum(breaker.allow(6.0) for _ in range(20)) == probes
     for _ in range(probes):
+        assert breaker.state is State.HALF_OPEN
         breaker.record(True, 6.5)
     assert breaker.state is State.CLOSED
+
+
+def test_one_failed_probe_outweighs_those_that_went_well() -> None:
+    breaker = opened(probes=3)
+    assert all(breaker.allow(6.0) for _ in range(3))
+    breaker.record(True, 6.5)
+    breaker.record(False, 6.6)
+    breaker.record(True, 6.7)
+    assert breaker.state is State.OPEN
 
 
 def test_a_failed_probe_opens_it_for_another_cool_down() -> None:
