@@ -11,10 +11,8 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 import simpy
@@ -38,11 +36,6 @@ class Watch:
         if report.when == "call" or report.outcome != "passed":
             self.ended[report.outcome] += 1
 
-    @pytest.fixture
-    def benchmark(self) -> Callable[..., Any]:
-        """What pytest-benchmark gives tests; here they run once, for what they check."""
-        return lambda run, *args: run(*args)
-
 
 def main() -> int:
     """Run them; 0 when nothing fails but what is allowed to."""
@@ -50,7 +43,7 @@ def main() -> int:
         tests = fetch(Path(folder))
         watch = Watch()
         simpy.Environment = Clock  # where SimPy's tests look it up
-        quiet = ["-q", "-o", "addopts=", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider"]
+        quiet = ["-q", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider"]
         pytest.main([*quiet, "-c", str(next(tests.parent.glob("simpy-*/pyproject.toml"))), str(tests)], plugins=[watch])
     told = ", ".join(f"{number} {how}" for how, number in sorted(watch.ended.items(), key=lambda item: -item[1]))
     print(f"SimPy {simpy.__version__}'s own tests on simlib's Clock: {told}.")
