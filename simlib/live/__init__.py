@@ -6,10 +6,12 @@ import importlib
 from typing import Any
 
 _WHERE = {
+    "simlib.live.crowd": ("Crowd", "at_once", "charges_locked"),
     "simlib.live.one_transaction": ("Response", "pay", "pay_async"),
     "simlib.live.pg.errors": ("PostgresError",),
     "simlib.live.pg.server": ("postgres",),
     "simlib.live.serving": ("NotStarted", "serve"),
+    "simlib.live.watch": ("Session", "sessions", "waiting"),
     "simlib.live.worker": ("spawn",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}

@@ -1,0 +1,117 @@
+"""Several sessions at once, with time stopped in the middle: while the first one works, the others can be looked at.
+
+The stop is a lock on the table `charges`, taken by a session of our own, so it needs no change in the code under
+study: whoever has come as far as the work cannot write it until the lock goes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import psycopg
+
+from simlib.live import queue_picture, watch
+from simlib.live.watch import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from simlib.table import Table
+
+PATIENCE_SECONDS = 30.0
+
+
+class Database(Protocol):
+    """Where the sessions come from: what `simlib.live.postgres()` gives."""
+
+    def connect(self) -> psycopg.Connection[Any]: ...
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What a crowd was seen to do and what it was told.
+
+    `seen` are the sessions at the moment when none could go on; `answers` what each call returned, or the error it
+    raised, in the order in which the calls were made.
+    """
+
+    seen: tuple[Session, ...]
+    answers: tuple[Any, ...]
+
+    @property
+    def waiting(self) -> Table:
+        """The sessions at that moment: who waits for whom, and with which statement."""
+        return watch.table(self.seen)
+
+    def figure(self) -> Figure:
+        """The sessions at that moment as a picture, with alt text."""
+        from simlib.views.paper import paint
+
+        return paint(queue_picture.scene(self.seen))
+
+    def _repr_html_(self) -> str:
+        from simlib.views import svg
+
+        return svg.paint(queue_picture.scene(self.seen))
+
+    def __repr__(self) -> str:
+        return queue_picture.scene(self.seen).alt
+
+
+def at_once(
+    db: Database,
+    fn: Callable[[psycopg.Connection[Any]], Any],
+    sessions: int = 5,
+    *,
+    isolation: psycopg.IsolationLevel | None = None,
+    kill_first: bool = False,
+) -> Crowd:
+    """Call `fn(conn)` in several sessions at once, each on its own connection, and look at them halfway.
+
+    Time stops as soon as no session can go on by itself, and goes on once they have been looked at. `isolation` is
+    that of their transactions (by default PostgreSQL's, READ COMMITTED). With `kill_first` the session that came
+    first is ended while it works, as a crash would: its transaction is rolled back.
+    """
+    with ExitStack() as stack:
+        conns = [stack.enter_context(db.connect()) for _ in range(sessions)]
+        for conn in conns:
+            conn.isolation_level = isolation
+        look = stack.enter_context(db.connect())
+        pool = stack.enter_context(ThreadPoolExecutor(sessions))
+        with charges_locked(db):
+            calls = [pool.submit(fn, conn) for conn in conns]
+            pids = [conn.info.backend_pid for conn in conns]
+            seen = _stuck(look, pids, calls)
+            if kill_first and seen:
+                look.execute("select pg_terminate_backend(%s, 5000)", [seen[0].pid])
+        return Crowd(seen, tuple(_outcome(call) for call in calls))
+
+
+@contextmanager
+def charges_locked(db: Database) -> Iterator[psycopg.Connection[Any]]:
+    """Nobody can write a charge until the block ends; whoever tries waits."""
+    with db.connect() as conn, conn.transaction():
+        conn.execute("lock table charges in share mode")
+        yield conn
+
+
+def _stuck(look: psycopg.Connection[Any], pids: list[int], calls: list[Future[Any]]) -> tuple[Session, ...]:
+    """Wait until every call has ended or waits for a lock; the sessions as they stand then."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        running = sum(not call.done() for call in calls)
+        seen = watch.sessions(look, pids)
+        if sum(s.waits for s in seen) >= running:
+            return seen
+        time.sleep(0.005)
+    raise TimeoutError(f"After {PATIENCE_SECONDS:.0f} s a session neither ended nor waited for a lock.")
+
+
+def _outcome(call: Future[Any]) -> Any:
+    error = call.exception()
+    return call.result() if error is None else error
