@@ -131,11 +131,11 @@ async def pay_async(
 
 
 class _Stored(NamedTuple):
-    """The row of a key that somebody else has claimed."""
+    """The row of a key that was claimed before; code and body are null in it while that request still runs."""
 
     fingerprint: str
-    code: int | None
-    body: str | None
+    code: int
+    body: str
 
     @property
     def finished(self) -> bool:
@@ -144,15 +144,15 @@ class _Stored(NamedTuple):
 
 def _answer_to_known(row: Any, request: Mapping[str, Any]) -> Response | None:
     """What a key seen before is answered with; None if its row has gone since, so that the key is new again."""
-    stored = None if row is None else _Stored(*row)
+    if row is None:
+        return None
+    stored = _Stored(*row)
     match verdict(stored, request["fingerprint"]):
-        case Verdict.NEW:
-            return None
         case Verdict.MISMATCH:
             return Response(422, _json({"error": "this key came with another request before"}))
         case Verdict.RUNNING:  # never by this code, which commits a claim and its answer together
             return Response(409, _json({"error": "a request with this key is still running"}))
-        case Verdict.REPLAY:
+        case _:
             return Response(stored.code, stored.body.encode(), replayed=True)
 
 

@@ -1,4 +1,4 @@
-"""Sessions that wait for one another, as a picture: those who work on the right, those who wait for them on the left."""
+"""Sessions that wait for one another, as a picture: who works stands on the right, who waits for them on the left."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def scene(seen: Sequence[Session]) -> Scene:
         Text(WIDTH - BOX, 18, "works", "muted", theme.LABEL),
     ]
     for session in waiters:
-        for pid in session.blockers:
-            if pid in places:
-                items.append(_arrow(places[session.pid], places[pid]))
+        items += [_arrow(places[session.pid], places[pid]) for pid in session.blockers if pid in places]
     for session in seen:
         items += _box(places[session.pid], number[session.pid], waits=session in waiters)
     return Scene(WIDTH, TOP + rows * ROW, tuple(items), _alt(seen, waiters, number))
