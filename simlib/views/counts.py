@@ -11,7 +11,6 @@ from simlib.views.axes import LEFT, TOP, Frame, number, round_top
 from simlib.views.looks import seconds
 from simlib.views.scene import Box, Item, Line, Scene, Text
 
-WIDTH = 540
 ROW = 34  # height of one bar with the air around it
 THICK = 18
 
@@ -21,7 +20,7 @@ def bars(
     *,
     top: float | None = None,
     inks: Mapping[str, str] | None = None,
-    width: float = WIDTH,
+    width: float = theme.PANEL,
 ) -> Scene:
     """One horizontal bar for each count, its number at its end.
 
@@ -55,7 +54,7 @@ def histogram(
     high: float = 100.0,
     top: float | None = None,
     ink: str = "request",
-    width: float = WIDTH,
+    width: float = theme.PANEL,
     height: float = 260,
 ) -> Scene:
     """How often which gap was seen, on a logarithmic axis from `low` to `high` seconds.

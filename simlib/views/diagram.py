@@ -124,7 +124,7 @@ class _Panel:
 
     def __post_init__(self) -> None:
         self.beats = beats([r for r in self.rows if r.actor in self.lanes])
-        self.width = max(540 if len(self.lanes) > 2 else 400, LEFT + RIGHT + 125 * (len(self.lanes) - 1))
+        self.width = max(theme.PANEL if len(self.lanes) > 2 else 400, LEFT + RIGHT + 123 * (len(self.lanes) - 1))
         step = (self.width - LEFT - RIGHT) / max(1, len(self.lanes) - 1)
         self.x = {lane: LEFT + i * step for i, lane in enumerate(self.lanes)}
         self.replayed = {(r.request, r.attempt) for r in self.rows if r.event == "replay"}

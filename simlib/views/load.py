@@ -15,7 +15,7 @@ from simlib.views.axes import LEFT, TOP, Frame, number, round_top, time_ticks
 from simlib.views.looks import seconds
 from simlib.views.scene import Area, Box, Curve, Item, Line, Scene, Text
 
-WIDTH, HEIGHT = 540, 320
+HEIGHT = 310
 
 Extent = tuple[float, float, float, float]
 
@@ -61,7 +61,7 @@ def over_time(
     y_label: str = "",
     top: float | None = None,
     stepped: bool = False,
-    width: float = WIDTH,
+    width: float = theme.PANEL,
     height: float = HEIGHT,
 ) -> Scene:
     """Curves over time.

@@ -46,6 +46,8 @@ TITLE = 16
 LABEL = 13
 SMALL = 11
 
+PANEL = 490  # width of one picture; two of them fit beside each other in a notebook
+
 _NARROW = frozenset("iljtfrI.,:;'|!()[] -/")
 _BROAD = frozenset("mwMWQOG@%€●◆■○")
 _SCOPE = ".simlib"
