@@ -55,7 +55,10 @@ class CircuitBreaker:
         return not self._shut or now - min(self._since, now) >= self.cool_down
 
     def record(self, ok: bool, now: float) -> None:
-        """Tell how a call that was allowed ended. Results that come while it is open are too late to matter."""
+        """Tell how a call that was allowed ended; `ok`: the server did its part (`Outcome.served`).
+
+        Results that come while it is open are too late to matter.
+        """
         if self.state is State.CLOSED:
             self._failed = 0 if ok else self._failed + 1
             if self._failed >= self.failures:

@@ -24,7 +24,7 @@ class Budget(Protocol):
         ...
 
     def on_result(self, ok: bool, now: float, *, retry: bool = False, timed_out: bool = False) -> None:
-        """A try has ended; `ok`: the server did its part, be the answer a yes or a final no.
+        """A try has ended; `ok`: the server did its part (`Outcome.served`).
 
         `retry`: it was not the first; `timed_out`: the try before it ended without an answer, as told to `try_retry`.
         """

@@ -18,6 +18,11 @@ class Outcome(Enum):
     PERMANENT = "permanent"
     """A final no: another try would get the same answer."""
 
+    @property
+    def served(self) -> bool:
+        """Did the server do its part? It did when it said yes, or a final no; budgets and breakers count by this."""
+        return self is Outcome.SUCCESS or self is Outcome.PERMANENT
+
 
 class Status(NamedTuple):
     """One row of a table: what a status means for a retry, why, and who says so."""

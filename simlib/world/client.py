@@ -124,7 +124,7 @@ class Client:
         number, attempt, key, began = request
         waited, _ = self._before.get(number, _FIRST)
         if self._guarded:
-            self._report(now, request, ok=outcome is Outcome.PERMANENT)  # a final no is an answer, not a failure
+            self._report(now, request, ok=outcome.served)
         step = ask(
             self._policy,
             attempt,

@@ -38,6 +38,12 @@ def test_a_number_that_is_no_status_is_refused(status: int) -> None:
         classify_http(status)
 
 
+@pytest.mark.parametrize(("status", "served"), [(201, True), (402, True), (422, True), (500, False), (429, False)])
+def test_a_final_no_is_a_server_that_works(status: int, served: bool) -> None:
+    """A declined card must not open a breaker."""
+    assert classify_http(status).served is served
+
+
 def test_every_status_has_an_outcome() -> None:
     assert {classify_http(status) for status in range(100, 600)} == set(Outcome)
 
