@@ -11,15 +11,20 @@ from typing import Any
 __version__ = "0.1.0"
 
 _WHERE = {
+    "simlib.course.check": ("check",),
+    "simlib.course.predict": ("Predict",),
     "simlib.policy.backoff": ("Backoff",),
     "simlib.policy.budget": ("RetryBudget",),
+    "simlib.policy.budgets": ("BUDGETS", "AdaptiveThrottle", "AwsStandard", "Envoy", "Finagle", "GrpcThrottle"),
     "simlib.policy.breaker": ("CircuitBreaker",),
-    "simlib.policy.retry": ("RetryPolicy", "Stop", "Wait"),
+    "simlib.policy.retry": ("BadPolicy", "RetryPolicy", "Stop", "Wait"),
+    "simlib.policy.closed_forms": ("harmonic", "layered"),
     "simlib.policy.retry_after": ("parse_retry_after",),
     "simlib.policy.classify": ("Outcome", "classify_grpc", "classify_http"),
     "simlib.policy.keys": ("BadKey", "parse_key"),
     "simlib.policy.fingerprint": ("fingerprint",),
     "simlib.policy.verdict": ("Verdict", "verdict"),
+    "simlib.table": ("Table",),
     "simlib.trace": ("INVARIANTS", "Recorder", "Trace"),
     "simlib.scenarios.compare": ("compare",),
     "simlib.scenarios.double_tap": ("DoubleTap",),
@@ -28,7 +33,7 @@ _WHERE = {
     "simlib.views.player": ("Player",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
-_ROOMS = ("live", "policy", "scenarios", "views", "world")
+_ROOMS = ("knobs", "live", "policy", "scenarios", "views", "world")
 
 __all__ = ["__version__", *_HOME, *_ROOMS]
 
