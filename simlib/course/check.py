@@ -1,0 +1,55 @@
+"""Checking an exercise: the learner's answer is run against what they have not seen, and told what went wrong."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+LESSONS = ("00", "05")
+
+
+class NotYet(Exception):
+    """An answer that does not hold; the message is the story of how it fails, never the answer."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How an answer did: the exercise, whether it holds, and what there is to say."""
+
+    exercise: str
+    passed: bool
+    says: str
+
+    def __repr__(self) -> str:
+        return f"{'✓' if self.passed else '○'} {self.exercise}: {self.says}"
+
+
+def check(exercise: str, answer: Any) -> Result:
+    """Run an answer to an exercise such as `"05.2"` and say how it did. An answer left as `...` is waited for.
+
+    ValueError names the exercises there are.
+    """
+    exercises = _exercises()
+    if exercise not in exercises:
+        raise ValueError(f"There is no exercise {exercise!r}; there are {', '.join(exercises)}.")
+    if answer is ...:
+        return Result(exercise, False, "waiting for your answer; put it in place of the three dots.")
+    try:
+        return Result(exercise, True, exercises[exercise](answer))
+    except NotYet as story:
+        return Result(exercise, False, f"not yet. {story}")
+    except Exception as error:
+        return Result(exercise, False, f"not yet. Your answer raised {type(error).__name__}: {error}")
+
+
+def _exercises() -> dict[str, Callable[[Any], str]]:
+    """Every exercise by its name: function `exercise_2` of `simlib.course.lesson_05` is `05.2`."""
+    found: dict[str, Callable[[Any], str]] = {}
+    for lesson in LESSONS:
+        module = importlib.import_module(f"simlib.course.lesson_{lesson}")
+        for name in dir(module):
+            if name.startswith("exercise_"):
+                found[f"{lesson}.{name.removeprefix('exercise_')}"] = getattr(module, name)
+    return found
