@@ -24,7 +24,7 @@ def layered(failure: float, tries: list[int]) -> Load:
         raise ValueError(f"failure is {failure!r}; it takes a probability from 0 to 1.")
     if not tries or min(tries) < 1:
         raise ValueError(f"tries is {tries!r}; it takes one whole number from 1 up for each layer.")
-    calls, q = 1.0, failure
+    calls, q = 1.0, float(failure)
     for n in tries:
         calls *= sum(q**t for t in range(n))
         q **= n
