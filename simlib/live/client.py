@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import ssl
 import threading
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import httpx
@@ -248,18 +246,18 @@ class _Limit:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
 
+DIRECT: dict[str, Any] = {
+    "trust_env": False,  # a proxy named in the environment has no business between us and loopback
+    "verify": httpx.create_ssl_context(trust_env=False),  # read once: it costs more than a local call
+}
+"""How every HTTP client of this room is made."""
+
 _EACH_TRY_ITS_CONNECTION = httpx.Limits(max_keepalive_connections=0)
 
 
 def _client(transport: httpx.BaseTransport | None) -> httpx.Client:
-    return httpx.Client(transport=transport, limits=_EACH_TRY_ITS_CONNECTION, verify=_trusted(), trust_env=False)
+    return httpx.Client(transport=transport, limits=_EACH_TRY_ITS_CONNECTION, **DIRECT)
 
 
 def _async_client(transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=transport, limits=_EACH_TRY_ITS_CONNECTION, verify=_trusted(), trust_env=False)
-
-
-@cache
-def _trusted() -> ssl.SSLContext:
-    """The certificates to trust, read once: reading them costs more than a local call."""
-    return httpx.create_ssl_context()
+    return httpx.AsyncClient(transport=transport, limits=_EACH_TRY_ITS_CONNECTION, **DIRECT)

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from simlib.live.client import NoAnswer, post_with_retry, post_with_retry_async
+from simlib.live.client import DIRECT, NoAnswer, post_with_retry, post_with_retry_async
 from simlib.live.retrying import HERE, Surroundings
 from simlib.live.tape import NO_TAPE, Writer
 from simlib.policy.keys import LONGEST
@@ -49,13 +49,13 @@ class ProviderCharge:
     reference: str | None
 
 
-@dataclass(frozen=True)
 class Provider:
     """A provider at an address. `charge` returns its id for the charge, or raises a `ProviderError`."""
 
-    url: str
-    here: Surroundings = HERE
-    tape: Writer = NO_TAPE
+    def __init__(self, url: str, *, here: Surroundings = HERE, tape: Writer = NO_TAPE) -> None:
+        self.url = url
+        self.here = here
+        self.tape = tape
 
     def charge(self, key: str, cents: int, timeout: float = PATIENCE, *, reference: str | None = None) -> str:
         """Charge the card once for this key. `reference` is our own name for it, by default the key; seconds."""
@@ -97,7 +97,7 @@ class Provider:
         }
 
     def _books(self, **asked: str) -> list[ProviderCharge]:
-        answer = httpx.get(f"{self.url}/charges", params=asked, timeout=PATIENCE, trust_env=False)
+        answer = httpx.get(f"{self.url}/charges", params=asked, timeout=PATIENCE, **DIRECT)
         answer.raise_for_status()
         return [ProviderCharge(**row) for row in answer.json()["charges"]]
 
