@@ -83,10 +83,9 @@ def at_once(
             conn.isolation_level = isolation
         look = stack.enter_context(db.connect())
         pool = stack.enter_context(ThreadPoolExecutor(sessions))
-        with charges_locked(db):
+        with charges_locked(db) as stop:
             calls = [pool.submit(fn, conn) for conn in conns]
-            pids = [conn.info.backend_pid for conn in conns]
-            seen = _stuck(look, pids, calls)
+            seen = _stuck(look, calls, stop.info.backend_pid)
             if kill_first and seen:
                 look.execute("select pg_terminate_backend(%s, 5000)", [seen[0].pid])
         return Crowd(seen, tuple(_outcome(call) for call in calls))
@@ -100,12 +99,12 @@ def charges_locked(db: Database) -> Iterator[psycopg.Connection[Any]]:
         yield conn
 
 
-def _stuck(look: psycopg.Connection[Any], pids: list[int], calls: list[Future[Any]]) -> tuple[Session, ...]:
-    """Wait until every call has ended or waits for a lock; the sessions as they stand then."""
+def _stuck(look: psycopg.Connection[Any], calls: list[Future[Any]], stop: int) -> tuple[Session, ...]:
+    """Wait until every call has ended or waits for a lock; the sessions as they stand then, but for the stop's own."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         running = sum(not call.done() for call in calls)
-        seen = watch.sessions(look, pids)
+        seen = tuple(s for s in watch.sessions(look) if s.pid != stop)
         if sum(s.waits for s in seen) >= running:
             return seen
         time.sleep(0.005)
