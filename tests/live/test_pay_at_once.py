@@ -1,4 +1,4 @@
-"""Several sessions with one key at the same moment: what PostgreSQL does at each isolation level, and what `pay` does."""
+"""Several sessions with one key at the same moment: what PostgreSQL does at each isolation level, and `pay`."""
 
 from __future__ import annotations
 

@@ -53,10 +53,11 @@ def test_a_wait_can_have_a_limit(db: Any, conn: psycopg.Connection[Any]) -> None
 def test_a_plain_insert_spoils_the_transaction(conn: psycopg.Connection[Any]) -> None:
     """Without `on conflict` the duplicate raises 23505, and in that transaction nothing can be read any more: 25P02."""
     live.pay(conn, 1, "k", 500)
-    with pytest.raises(errors.InFailedSqlTransaction) as caught, conn.transaction():
+    with conn.transaction(force_rollback=True):
         with pytest.raises(UniqueViolation, match="idempotency_keys_pkey"):
             conn.execute(PLAIN_INSERT, KEY)
-        conn.execute(READ, KEY)
+        with pytest.raises(errors.InFailedSqlTransaction) as caught:
+            conn.execute(READ, KEY)
     assert caught.value.sqlstate == "25P02"
 
 
@@ -140,7 +141,7 @@ def test_a_prepared_transaction_of_a_dead_client_blocks_its_key_for_everybody(
     db: Any, conn: psycopg.Connection[Any]
 ) -> None:
     """Two-phase commit outlives its session: it must be found and ended by hand."""
-    dying = db.connect()
+    dying = db.connect(autocommit=False)
     dying.tpc_begin(dying.xid(1, "claim", db.schema))
     dying.execute(CLAIM, KEY)
     dying.tpc_prepare()
@@ -148,6 +149,7 @@ def test_a_prepared_transaction_of_a_dead_client_blocks_its_key_for_everybody(
     conn.execute("set lock_timeout = '20ms'")
     with pytest.raises(errors.LockNotAvailable):
         live.pay(conn, 1, "k", 500)
+    conn.autocommit = False
     (left,) = [xid for xid in conn.tpc_recover() if xid.bqual == db.schema]
     conn.tpc_rollback(left)
     assert live.pay(conn, 1, "k", 500).code == 201
