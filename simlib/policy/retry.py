@@ -132,21 +132,44 @@ class RetryPolicy:
         return float(wait)
 
 
-def ask(policy: Policy, attempt: int, outcome: Outcome, **told: Any) -> Wait | Stop:
+def ask(
+    policy: Policy,
+    attempt: int,
+    outcome: Outcome,
+    *,
+    elapsed: float,
+    now: float,
+    rng: Rng,
+    previous: float | None = None,
+    retry_after: float | None = None,
+    timed_out: bool = False,
+) -> Wait | Stop:
     """What `policy.after` decides, held to its shape: how a client asks a policy that may be a learner's own.
 
     Raises `BadPolicy`, naming the policy, where it raises or gives neither a possible `Wait` nor a `Stop`.
     """
-    must = f"for attempt {attempt}; it must return Wait(seconds from 0 up) or Stop(reason)."
     try:
-        step: Any = policy.after(attempt, outcome, **told)
+        step: Any = policy.after(
+            attempt,
+            outcome,
+            elapsed=elapsed,
+            now=now,
+            rng=rng,
+            previous=previous,
+            retry_after=retry_after,
+            timed_out=timed_out,
+        )
     except BadPolicy:
         raise
     except Exception as error:
-        raise BadPolicy(f"{_name(policy.after)} raised {error!r} {must}") from error
+        raise BadPolicy(f"{_name(policy.after)} raised {error!r} {_due(attempt)}") from error
     if isinstance(step, Stop) or (isinstance(step, Wait) and is_wait(step.seconds)):
         return step
-    raise BadPolicy(f"{_name(policy.after)} gave {step!r} {must}")
+    raise BadPolicy(f"{_name(policy.after)} gave {step!r} {_due(attempt)}")
+
+
+def _due(attempt: int) -> str:
+    return f"for attempt {attempt}; it must return Wait(seconds from 0 up) or Stop(reason)."
 
 
 def _delay(backoff: Any) -> Delay:

@@ -34,4 +34,6 @@ def is_wait(value: object) -> bool:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
+    if isinstance(value, float):  # most are; asking an abstract class takes far longer
+        return not isnan(value)
     return not isinstance(value, bool) and isinstance(value, Real) and not isnan(value)

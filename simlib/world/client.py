@@ -69,10 +69,9 @@ class Client:
 
     def begin(self, now: float, number: int) -> None:
         """A new intent: send its first try."""
-        budget = self._policy.budget
-        request = (number, 1, self._key(number, 1), now)
-        if budget is not None and not budget.on_request(now, self._dice.of(number, 0)):
-            self._stop(now, request, "budget")
+        key = self._key
+        request = (number, 1, key(number, 1), now)
+        if self._guarded and not self._afforded(now, request):
             return
         self._try(now, request)
 
@@ -84,7 +83,7 @@ class Client:
             return
         self._rows.extend((now, self._received[answer], number, attempt, key, NAN))
         del self._waiting[number]
-        if answer.outcome is not Outcome.SUCCESS:
+        if answer.outcome is not _SUCCESS:
             self._decide(now, (number, attempt, key, began), answer.outcome, answer.retry_after)
             return
         if self._guarded:
@@ -94,19 +93,34 @@ class Client:
 
     def _try(self, now: float, request: Request) -> None:
         number, attempt, key, began = request
-        policy = self._policy
-        if policy.breaker is not None and not policy.breaker.allow(now):
-            if policy.budget is not None:
-                _, timed_out = self._before.get(number, _FIRST)
-                policy.budget.on_unsent(now, retry=attempt > 1, timed_out=timed_out)
-            self._stop(now, request, "breaker")
+        if self._guarded and not self._allowed(now, request):
             return
         self._rows.extend((now, self._sent, number, attempt, key, NAN))
         if now - began > self._last_full:
-            self._timeouts.start_shorter(now, request, began + policy.deadline - now)
+            self._timeouts.start_shorter(now, request, began + self._policy.deadline - now)
         else:
             self._timeouts.start(now, request)
-        self._send(now, request)
+        send = self._send
+        send(now, request)
+
+    def _afforded(self, now: float, request: Request) -> bool:
+        """Whether the budget lets a first try be sent; if not, the intent ends here."""
+        budget = self._policy.budget
+        if budget is None or budget.on_request(now, self._dice.of(request[0], 0)):
+            return True
+        self._stop(now, request, "budget")
+        return False
+
+    def _allowed(self, now: float, request: Request) -> bool:
+        """Whether the breaker lets this try be sent; if not, the intent ends here."""
+        policy = self._policy
+        if policy.breaker is None or policy.breaker.allow(now):
+            return True
+        if policy.budget is not None:
+            _, timed_out = self._before.get(request[0], _FIRST)
+            policy.budget.on_unsent(now, retry=request[1] > 1, timed_out=timed_out)
+        self._stop(now, request, "breaker")
+        return False
 
     def _again(self, now: float, request: Request) -> None:
         """The wait is over: the next try."""
@@ -158,4 +172,5 @@ class Client:
             self._policy.breaker.record(ok, now)
 
 
+_SUCCESS = Outcome.SUCCESS  # Python 3.11 looks an enum's member up slowly
 _FIRST: tuple[None, bool] = (None, False)  # what went before a first try

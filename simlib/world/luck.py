@@ -19,7 +19,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 Source: TypeAlias = Callable[[int], Numbers]
 """Gives the next n numbers of one stream; asking for 2 and then 3 gives the same five as asking for 5."""
 
-FIRST = 256  # numbers a stream draws at first; it then doubles whenever it runs out
+FIRST = 1024  # numbers a stream draws at first; it then doubles whenever it runs out
 
 
 class Luck:

@@ -76,7 +76,8 @@ class Server:
             done = start + self._tries[attempt][number]
         except IndexError:
             done = start + self._seconds.more(number, attempt)
-        self._hold(self._free, done if self._after is None else done + self._after.at(number, attempt))
+        hold = self._hold
+        hold(self._free, done if self._after is None else done + self._after.at(number, attempt))
         heappush(self._heap, (done, 1, next(self._numbers), None, self._done, request))
 
     def _is_full(self, now: float, start: float) -> bool:
@@ -94,7 +95,11 @@ class Server:
         self._reply(now, (*request, self._refusal))
 
     def _finish(self, now: float, request: Request) -> None:
-        self._reply(now, (*request, self._work(now, request)))
+        number, attempt, key, _ = request
+        work, send = self._work, self._answer
+        answer = work(now, request)
+        self._rows.extend((now, self._replied[answer], number, attempt, key, NAN))
+        send(now, request + (answer,))  # noqa: RUF005 - half the time of (*request, answer)
 
     def _effect(self, now: float, request: Request) -> None:
         assert self._after is not None
@@ -105,7 +110,8 @@ class Server:
     def _reply(self, now: float, reply: Reply) -> None:
         number, attempt, key, _, answer = reply
         self._rows.extend((now, self._replied[answer], number, attempt, key, NAN))
-        self._answer(now, reply)
+        send = self._answer
+        send(now, reply)
 
 
 def _nobody(free: list[float], until: float) -> None:

@@ -24,16 +24,15 @@ class Timeouts:
         self._seconds = seconds
         self._ring = ring
         self._line: deque[tuple[float, Request]] = deque()
-        self._armed = False
 
     def start(self, now: float, request: Request) -> None:
         """Wait for the answer to this try, from now on."""
         self.waiting[request[0]] = request[1]
         until = now + self._seconds
-        self._line.append((until, request))
-        if not self._armed:
-            self._armed = True
+        line = self._line
+        if not line:
             heappush(self._heap, (until, 1, next(self._numbers), None, self._first, None))
+        line.append((until, request))
 
     def start_shorter(self, now: float, request: Request, seconds: float) -> None:
         """Wait less long than the others."""
@@ -48,10 +47,9 @@ class Timeouts:
             if live and until > now:
                 heappush(self._heap, (until, 1, next(self._numbers), None, self._first, None))
                 return
-            line.popleft()
             if live:
                 self._alone(now, request)
-        self._armed = False
+            line.popleft()  # not before: while the line is not empty, its first is on the clock
 
     def _alone(self, now: float, request: Request) -> None:
         if self.waiting.get(request[0]) == request[1]:
