@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from simlib.cli.refusal import Refusal
 
 READY_WITHIN = 120.0  # s, for a cold disk
@@ -123,10 +125,13 @@ def _options(folder: Path, port: int, exactly: bool, own: Path) -> list[str]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM lets JupyterLab end its kernels (SIGINT would leave one); SIGKILL if it does not listen."""
+    """SIGTERM lets JupyterLab end its kernels (SIGINT would leave one); SIGKILL for whoever does not listen."""
+    kernels = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
     process.terminate()
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(STOP_WITHIN)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    for left in kernels:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            left.kill()
+    process.kill()
+    process.wait()
