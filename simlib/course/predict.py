@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,13 +21,12 @@ class Predict(widgets.VBox):
             tooltips=[f"my guess: {choice}" for choice in self._choices],
             style={"button_width": "auto"},
         )
-        label = widgets.HTML("", layout={"max_width": "60em"})
-        label.value = f"<strong>{question}</strong>"
-        super().__init__([label, self._buttons])
+        asked = widgets.HTML(f"<strong>{html.escape(question)}</strong>", layout={"max_width": "60em"})
+        super().__init__([asked, self._buttons])
 
     def against(self, truth: Any) -> str:
         """One sentence: what you guessed, and what it was."""
-        return _Said(f"It was {truth}. {self._said(str(truth))}")
+        return _Said(f"What happened: {truth}. {self._said(str(truth))}")
 
     def _said(self, truth: str) -> str:
         guess = self._buttons.value
