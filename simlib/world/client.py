@@ -129,7 +129,7 @@ class Client:
 
     def _time_out(self, now: float, request: Request) -> None:
         self._rows.extend((now, self._timeout, request[0], request[1], request[2], NAN))
-        self._decide(now, request, Outcome.UNKNOWN, timed_out=True)
+        self._decide(now, request, _UNKNOWN, timed_out=True)
 
     def _decide(
         self, now: float, request: Request, outcome: Outcome, hint: float | None = None, timed_out: bool = False
@@ -172,5 +172,5 @@ class Client:
             self._policy.breaker.record(ok, now)
 
 
-_SUCCESS = Outcome.SUCCESS  # Python 3.11 looks an enum's member up slowly
+_SUCCESS, _UNKNOWN = Outcome.SUCCESS, Outcome.UNKNOWN  # Python 3.11 looks an enum's members up slowly
 _FIRST: tuple[None, bool] = (None, False)  # what went before a first try
