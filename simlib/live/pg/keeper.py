@@ -1,8 +1,11 @@
 """The keeper: a process that runs one server for all kernels of a user, and stops it when the last one is gone.
 
 Every user holds a connection to it. A connection ends when its process does, however it ended, so nothing has to be
-said for the server to stop. `python -m simlib.live.pg.keeper FOLDER` says one line of JSON on its standard output:
-`{"ready": true}`, `{"busy": true}` where another keeper has the folder, or `{"error": "..."}`.
+said for the server to stop and for that user's schema to go.
+
+`python -m simlib.live.pg.keeper FOLDER` says one line of JSON on its standard output: `{"ready": true}`,
+`{"busy": true}` where another keeper has the folder, or `{"error": "..."}`. A user says `{"token", "schema"}` and is
+told `{"dsn"}`; after that it may ask to `{"restart": "fast" or "immediate"}`, and is told when that is done.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
 import secrets
 import shutil
 import signal
@@ -17,9 +21,9 @@ import socket
 import sys
 import threading
 import time
-from io import TextIOWrapper
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from filelock import FileLock, Timeout
@@ -27,74 +31,63 @@ from filelock import FileLock, Timeout
 from simlib.live.pg import schemas
 from simlib.live.pg.cluster import Cluster, stop_stray
 from simlib.live.pg.errors import PostgresError
-from simlib.live.pg.ground import Ground, prepared
+from simlib.live.pg.ground import PREFIX, prepared
 
-ADDRESS = "keeper.json"
-LOCK = "keeper.lock"
-PASSWORD = "password"
+LOCK = "keeper.lock"  # held while a keeper runs
+ADDRESS = "keeper.json"  # where its door is
+GROUND = "ground.json"  # what it must not leave behind
+PASSWORD = "password"  # of the data in this folder
 FIRST_USER_SECONDS = 20.0
+LOOK_SECONDS = 0.2  # how often it looks whether the server still runs
 REVIVALS = 10
+MOST_CHARACTERS = 1000  # of a greeting
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a user wants of the keeper's main thread, the only one that touches the server; it puts its answer in."""
+
+    wish: Literal["enter", "restart", "leave"]
+    what: str  # a schema; for a restart, how
+    answer: queue.SimpleQueue[dict[str, Any]]
 
 
 class Door:
-    """Lets users in: greets each with the DSN, counts them, and restarts the server when one asks for it."""
+    """Listens to the users, a thread for each, and passes on what they want. A line that ends says "leave"."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._users = 0
-        self._closed = False
-        self.busy = threading.RLock()
+    def __init__(self) -> None:
         self.token = secrets.token_hex(16)
+        self.calls: queue.SimpleQueue[Call] = queue.SimpleQueue()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._let_in, daemon=True).start()
 
-    @property
-    def users(self) -> int:
-        """How many users are inside now."""
-        return self._users
-
-    def close_if_empty(self) -> bool:
-        """Close for good if nobody is inside; whoever comes too late is told by the end of the connection."""
-        with self.busy:
-            self._closed = self._users == 0
-            if self._closed:
-                self._listener.close()
-            return self._closed
-
     def _let_in(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                user, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(user,), daemon=True).start()
+        while True:
+            user, _ = self._listener.accept()
+            threading.Thread(target=self._serve, args=(user,), daemon=True).start()
 
     def _serve(self, user: socket.socket) -> None:
         user.settimeout(5)
-        with user, user.makefile("rw", encoding="utf-8") as talk, contextlib.suppress(OSError, ValueError):
-            if not secrets.compare_digest(talk.readline().strip(), self.token):
+        with user, user.makefile("rw", encoding="utf-8") as talk, contextlib.suppress(OSError, ValueError, KeyError):
+            hello = json.loads(talk.readline(MOST_CHARACTERS))
+            if not secrets.compare_digest(hello["token"].encode(), self.token.encode()):
                 return
-            with self.busy:
-                if self._closed:
-                    return
-                self._users += 1
+            schema: str = hello["schema"]
+            welcome = self._pass_on("enter", schema)
             try:
-                _say(talk, dsn=self._cluster.dsn)
+                _say(talk, **welcome)
                 user.settimeout(None)
                 for line in talk:
-                    self._restart(talk, line.strip())
+                    _say(talk, **self._pass_on("restart", json.loads(line)["restart"]))
             finally:
-                with self.busy:
-                    self._users -= 1
+                self._pass_on("leave", schema)
 
-    def _restart(self, talk: TextIOWrapper, mode: str) -> None:
-        with self.busy:
-            self._cluster.stop(mode)
-            try:
-                self._cluster.start()
-            except PostgresError as error:
-                _say(talk, error=str(error))
-            else:
-                _say(talk, ready=True)
+    def _pass_on(self, wish: Literal["enter", "restart", "leave"], what: str) -> dict[str, Any]:
+        """Wait for the answer; there is none when the keeper ends meanwhile, and this thread with it."""
+        call = Call(wish, what, queue.SimpleQueue())
+        self.calls.put(call)
+        return call.answer.get()
 
 
 def keep(folder: Path) -> None:
@@ -104,62 +97,81 @@ def keep(folder: Path) -> None:
         with prepared(folder) as ground:
             cluster = Cluster(ground, folder / PASSWORD)
             try:
-                cluster.start()
+                _remember(folder / GROUND, data=str(ground.data), socket=str(ground.socket))
+                cluster.open()
                 with psycopg.connect(cluster.dsn, autocommit=True) as conn:
                     schemas.drop_all(conn)
-                door = Door(cluster)
-                _announce(folder, ground, door)
+                door = Door()
+                _remember(folder / ADDRESS, port=door.port, token=door.token)
                 _say(sys.stdout, ready=True)
-                _watch(cluster, door)
+                _attend(cluster, door)
             finally:
-                cluster.stop()
                 (folder / ADDRESS).unlink(missing_ok=True)
+                cluster.stop()
+        (folder / GROUND).unlink(missing_ok=True)
 
 
 def clear_after_a_kill(folder: Path) -> None:
-    """Stop the server and remove the folders that a keeper killed without warning left behind."""
+    """Stop the server and remove the socket folder that a keeper killed without warning left behind."""
     with contextlib.suppress(OSError, ValueError, KeyError):
-        left = json.loads((folder / ADDRESS).read_text(encoding="utf-8"))
+        left = json.loads((folder / GROUND).read_text(encoding="utf-8"))
         stop_stray(Path(left["data"]))
-        for path in map(Path, left["temporary"]):
-            if path.name.startswith("simlib-"):
-                shutil.rmtree(path, ignore_errors=True)
-        (folder / ADDRESS).unlink()
+        if Path(left["socket"]).name.startswith(PREFIX):
+            shutil.rmtree(left["socket"], ignore_errors=True)
+    for name in (ADDRESS, GROUND):
+        (folder / name).unlink(missing_ok=True)
 
 
-def _announce(folder: Path, ground: Ground, door: Door) -> None:
-    """Write where the door is, for this user alone and all at once."""
-    beside = folder / f"{ADDRESS}.new"
-    told = {
-        "port": door.port,
-        "token": door.token,
-        "data": str(ground.data),
-        "temporary": [str(p) for p in ground.temporary],
-    }
+def _remember(path: Path, **what: Any) -> None:
+    """Write a file for this user alone, and all at once."""
+    beside = path.with_suffix(".new")
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-        json.dump(told, out)
-    beside.replace(folder / ADDRESS)
+        json.dump(what, out)
+    beside.replace(path)
 
 
-def _watch(cluster: Cluster, door: Door) -> None:
-    """Wait until nobody is left. A server that died is started again; PostgresError when it will not."""
+def _attend(cluster: Cluster, door: Door) -> None:
+    """Do what the users want until none is left. A server that died is started again; PostgresError if it will not."""
+    users, failures = 0, 0
     patience = time.monotonic() + FIRST_USER_SECONDS
-    revivals = 0
-    while True:
-        time.sleep(0.05)
-        with door.busy:
-            if not cluster.alive():
-                revivals += 1
-                try:
-                    cluster.start()
-                except PostgresError:
-                    if revivals > REVIVALS:
-                        raise
-                    time.sleep(0.3)
-        if door.users and patience:
-            patience = 0.0
-        if time.monotonic() > patience and door.close_if_empty():
-            return
+    while users or not door.calls.empty() or time.monotonic() < patience:
+        if not cluster.alive():
+            try:
+                cluster.start()
+                failures = 0
+            except PostgresError:
+                failures += 1
+                if failures == REVIVALS:
+                    raise
+        try:
+            call = door.calls.get(timeout=LOOK_SECONDS)
+        except queue.Empty:
+            continue
+        answer: dict[str, Any] = {}
+        if call.wish == "enter":
+            users, patience = users + 1, 0.0
+            answer = {"dsn": cluster.dsn}
+        elif call.wish == "restart":
+            answer = _restart(cluster, call.what)
+        else:
+            _tidy(cluster, call.what)
+            users -= 1
+        call.answer.put(answer)
+
+
+def _restart(cluster: Cluster, mode: str) -> dict[str, Any]:
+    cluster.stop(mode)
+    try:
+        cluster.start()
+    except PostgresError as error:
+        return {"error": str(error)}
+    return {"ready": True}
+
+
+def _tidy(cluster: Cluster, schema: str) -> None:
+    """Remove what a user that is gone has left: nothing if it went properly, its schema if it was killed."""
+    with contextlib.suppress(psycopg.Error), psycopg.connect(cluster.dsn, autocommit=True) as conn:
+        schemas.remove(conn, schema)
 
 
 def _say(out: Any, **what: str | bool) -> None:
@@ -181,6 +193,9 @@ def main() -> None:
         _say(sys.stdout, busy=True)
     except PostgresError as error:
         _say(sys.stdout, error=str(error))
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        _say(sys.stdout, error=f"PostgreSQL cannot be started: {error.strerror}{where}; mend that, or set SIMLIB_DSN.")
 
 
 if __name__ == "__main__":

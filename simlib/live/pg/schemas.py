@@ -38,26 +38,46 @@ def drop(conn: psycopg.Connection, name: str) -> None:
     conn.execute(sql.SQL("drop schema if exists {} cascade").format(sql.Identifier(name)))
 
 
-def end_sessions(conn: psycopg.Connection, name: str) -> None:
-    """End the sessions that call themselves by this schema's name, so that their locks do not hold up its removal."""
-    conn.execute("select pg_terminate_backend(pid) from pg_stat_activity where application_name = %s", [name])
+def remove(conn: psycopg.Connection, name: str) -> None:
+    """Drop a schema whose notebook is gone, and first of all what would hold that up.
+
+    That is its sessions, and its prepared transactions: those have no session and keep their locks for ever.
+    """
+    conn.execute(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
+        "where application_name = %s and pid <> pg_backend_pid()",
+        [name],
+    )
+    prepared = conn.execute(
+        "select distinct gid from pg_prepared_xacts join pg_locks on virtualtransaction = '-1/' || transaction "
+        "join pg_class on pg_class.oid = relation join pg_namespace on pg_namespace.oid = relnamespace "
+        "where nspname = %s and pg_prepared_xacts.database = current_database()",
+        [name],
+    )
+    for (gid,) in prepared.fetchall():
+        conn.execute(sql.SQL("rollback prepared {}").format(gid))
+    conn.execute("set lock_timeout = '5s'")
+    drop(conn, name)
 
 
 def drop_all(conn: psycopg.Connection) -> None:
     """Remove every notebook's schema: for a server that has just started, where nobody can be using one."""
     for name in _names(conn):
-        drop(conn, name)
+        remove(conn, name)
 
 
 def sweep(conn: psycopg.Connection) -> None:
-    """Remove the schemas whose notebook is gone: nobody holds them, and they are not new."""
+    """Remove the schemas whose notebook is gone: nobody holds or uses them, and they are not new."""
+    used = {name for (name,) in conn.execute("select distinct application_name from pg_stat_activity")}
     for name in _names(conn):
+        if name in used:
+            continue
         made = name.removeprefix(PREFIX).split("_")[0]
         if not made.isdigit() or time.time() - int(made) < OLD_SECONDS:
             continue
         free = conn.execute("select pg_try_advisory_lock(hashtext(%s))", [name]).fetchone()
         if free == (True,):
-            drop(conn, name)
+            remove(conn, name)
             conn.execute("select pg_advisory_unlock(hashtext(%s))", [name])
 
 

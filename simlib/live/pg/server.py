@@ -7,16 +7,15 @@ import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import platformdirs
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from simlib.live.pg import caller, schemas
 from simlib.live.pg.errors import PostgresError
+from simlib.live.pg.ground import cache_folder
 
 
 class Postgres:
@@ -39,21 +38,24 @@ class Postgres:
         """Find or start the server and make the schema; PostgresError, in one sentence, where that cannot be."""
         if self._end is not None and self._end.alive:
             return self
-        if self._wanted is None:
-            self._caller = caller.call(_folder())
-            self._server_dsn = self._caller.dsn
-        else:
-            self._server_dsn = self._wanted
         self.schema = schemas.new_name()
-        self._guard = self._hold()
-        with _told(self._server_dsn):
-            schemas.sweep(self._guard)
-            schemas.create(self._guard, self.schema)
-        self._end = weakref.finalize(self, _end, self._server_dsn, self.schema, self._guard, self._caller)
+        self._caller = None if self._wanted else caller.call(cache_folder(), self.schema)
+        self._server_dsn = self._caller.dsn if self._caller else self._wanted or ""
+        self._end = weakref.finalize(self, _end, os.getpid(), self._server_dsn, self.schema, self._caller)
+        try:
+            with _told(self._server_dsn):
+                self._guard = self._hold()
+                schemas.sweep(self._guard)
+                schemas.create(self._guard, self.schema)
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def stop(self) -> None:
         """Drop the schema and leave the server, which stops when nobody else uses it. Stopping twice is fine."""
+        if self._guard is not None:
+            self._guard.close()
         if self._end is not None:
             self._end()
 
@@ -68,24 +70,28 @@ class Postgres:
         """A new connection in autocommit mode, with the schema on its path. `more` goes to `psycopg.connect`."""
         if self._end is None or not self._end.alive:
             raise PostgresError("This server is not started; use it in a with block, or call start() first.")
-        if self._guard is None or self._guard.closed or self._guard.broken:
-            self._guard = self._hold()
-        return psycopg.connect(self.dsn, **({"autocommit": True} | more))
+        with _told(self._server_dsn):
+            try:
+                assert self._guard is not None
+                self._guard.execute("")
+            except psycopg.OperationalError:  # the server was restarted since
+                self._guard = self._hold()
+        more.setdefault("autocommit", True)
+        return psycopg.connect(self.dsn, **more)
 
     def restart(self, mode: str = "fast") -> None:
         """Restart the server for everybody, `fast` or `immediate` (a crash); PostgresError if it is not ours."""
         if self._caller is None:
             raise PostgresError("Only a server that simlib started can be restarted; SIMLIB_DSN names another.")
         self._caller.restart(mode)
-        self._guard = self._hold()
+        with _told(self._server_dsn):
+            self._guard = self._hold()
 
     def _hold(self) -> psycopg.Connection:
-        with _told(self._server_dsn):
-            conn = psycopg.connect(
-                self._server_dsn, autocommit=True, connect_timeout=10, application_name="simlib guard"
-            )
-            schemas.hold(conn, self.schema)
-            return conn
+        """The guard: a connection that marks the schema as in use for as long as it lives."""
+        conn = psycopg.connect(self._server_dsn, autocommit=True, connect_timeout=10, application_name="simlib guard")
+        schemas.hold(conn, self.schema)
+        return conn
 
     def __enter__(self) -> Self:
         return self.start()
@@ -104,32 +110,19 @@ def postgres(dsn: str | None = None) -> Postgres:
     return Postgres(dsn)
 
 
-def _end(dsn: str, schema: str, guard: psycopg.Connection, keeper: caller.Caller | None) -> None:
-    """Drop the schema, by a connection of its own if the guard's is gone, and leave the keeper."""
+def _end(process: int, dsn: str, schema: str, line: caller.Caller | None) -> None:
+    """Drop the schema and leave the keeper. A forked child, which has a copy of all this, must not."""
+    if os.getpid() != process:
+        return
     try:
-        with contextlib.suppress(psycopg.Error):
-            guard.close()
-            with psycopg.connect(dsn, autocommit=True, connect_timeout=5, options="-c lock_timeout=5s") as conn:
-                schemas.end_sessions(conn, schema)
-                schemas.drop(conn, schema)
+        with (
+            contextlib.suppress(psycopg.Error),
+            psycopg.connect(dsn, autocommit=True, connect_timeout=5, application_name="simlib end") as conn,
+        ):
+            schemas.remove(conn, schema)
     finally:
-        if keeper is not None:
-            keeper.leave()
-
-
-def _folder() -> Path:
-    """The user's cache folder for servers, made if need be."""
-    folder = Path(platformdirs.user_cache_path("simlib")) / "postgres"
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(13, "it is read-only")
-    except OSError as error:
-        raise PostgresError(
-            f"The cache folder {folder} cannot be written to ({error.strerror or error}); make it writable, "
-            "or set XDG_CACHE_HOME to a folder that is."
-        ) from error
-    return folder
+        if line is not None:
+            line.leave()
 
 
 @contextmanager
@@ -138,16 +131,14 @@ def _told(dsn: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        shown = {k: v for k, v in _parts(dsn).items() if k != "password"}
+        try:
+            shown = {k: v for k, v in conninfo_to_dict(dsn).items() if k != "password"}
+        except psycopg.ProgrammingError:  # its words repeat parts of the text, perhaps of a password
+            raise PostgresError(
+                "SIMLIB_DSN is not something to connect to; write it like postgresql://user:password@host:5432/database."
+            ) from None
         where = ", ".join(f"{k}={v}" for k, v in shown.items()) or "no settings"
         said = " ".join(str(error).split())
         raise PostgresError(
             f"The PostgreSQL at {where} cannot be used ({said}); check that it runs and that SIMLIB_DSN is right."
         ) from error
-
-
-def _parts(dsn: str) -> dict[str, Any]:
-    try:
-        return conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError:
-        return {"SIMLIB_DSN": "(unreadable)"}
