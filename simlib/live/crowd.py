@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
 
-from simlib.live import queue_picture, watch
+from simlib.live import heard, queue_picture, watch
+from simlib.live.tape import NOBODY, Tape, Try
 from simlib.live.watch import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from simlib.table import Table
+    from simlib.trace import Trace
 
 PATIENCE_SECONDS = 30.0
 
@@ -37,11 +39,13 @@ class Crowd:
     """What a crowd was seen to do and what it was told.
 
     `seen` are the sessions at the moment when none could go on; `answers` what each call returned, or the error it
-    raised, in the order in which the calls were made.
+    raised, in the order in which the calls were made; `trace` is the whole of it as an event log, in which the calls
+    are the tries of one request.
     """
 
     seen: tuple[Session, ...]
     answers: tuple[Any, ...]
+    trace: Trace
 
     @property
     def waiting(self) -> Table:
@@ -53,6 +57,13 @@ class Crowd:
         from simlib.views.paper import paint
 
         return paint(queue_picture.scene(self.seen))
+
+    def diagram(self) -> Figure:
+        """The sequence diagram of these calls, as a simulated run would draw it."""
+        from simlib.views import diagram
+        from simlib.views.paper import paint
+
+        return paint(diagram.diagram(self.trace))
 
     def _repr_html_(self) -> str:
         from simlib.views import svg
@@ -83,12 +94,19 @@ def at_once(
             conn.isolation_level = isolation
         look = stack.enter_context(db.connect())
         pool = stack.enter_context(ThreadPoolExecutor(sessions))
+        tape = Tape()
+        tries = {conn.info.backend_pid: Try("request", i) for i, conn in enumerate(conns, 1)}
         with charges_locked(db) as stop:
-            calls = [pool.submit(fn, conn) for conn in conns]
+            calls = [pool.submit(heard.call, fn, conn, tape, tries[conn.info.backend_pid]) for conn in conns]
             seen = _stuck(look, calls, stop.info.backend_pid)
+            for session in seen:
+                if session.waits and stop.info.backend_pid not in session.blockers and session.pid in tries:
+                    tape.add("database", "wait", tries[session.pid])
             if kill_first and seen:
+                tape.add("database", "crash", tries.get(seen[0].pid, NOBODY))
                 look.execute("select pg_terminate_backend(%s, 5000)", [seen[0].pid])
-        return Crowd(seen, tuple(_outcome(call) for call in calls))
+        answers = tuple(_outcome(call) for call in calls)
+        return Crowd(seen, answers, tape.trace())
 
 
 @contextmanager
@@ -104,7 +122,7 @@ def _stuck(look: psycopg.Connection[Any], calls: list[Future[Any]], stop: int) -
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         running = sum(not call.done() for call in calls)
-        seen = tuple(s for s in watch.sessions(look) if s.pid != stop)
+        seen = watch.queue(s for s in watch.sessions(look) if s.pid != stop)
         if sum(s.waits for s in seen) >= running:
             return seen
         time.sleep(0.005)

@@ -33,15 +33,33 @@ NOBODY = Try()
 
 
 class Writer(Protocol):
-    """Where a part tells what has happened. The time is the writer's to add."""
+    """Where a part tells what has happened: now, or `at` a moment of `time.monotonic` it had to keep to itself."""
 
-    def add(self, actor: str, event: str, about: Try, peer: str = "", status: str = "", value: float = ...) -> None: ...
+    def add(
+        self,
+        actor: str,
+        event: str,
+        about: Try,
+        peer: str = "",
+        status: str = "",
+        value: float | None = None,
+        at: float | None = None,
+    ) -> None: ...
 
 
 class NoTape:
     """Nobody listens."""
 
-    def add(self, actor: str, event: str, about: Try, peer: str = "", status: str = "", value: float = 0.0) -> None:
+    def add(
+        self,
+        actor: str,
+        event: str,
+        about: Try,
+        peer: str = "",
+        status: str = "",
+        value: float | None = None,
+        at: float | None = None,
+    ) -> None:
         pass
 
 
@@ -61,9 +79,17 @@ class Tape:
         self._lock = threading.Lock()
 
     def add(
-        self, actor: str, event: str, about: Try, peer: str = "", status: str = "", value: float | None = None
+        self,
+        actor: str,
+        event: str,
+        about: Try,
+        peer: str = "",
+        status: str = "",
+        value: float | None = None,
+        at: float | None = None,
     ) -> None:
-        row = {"time": time.monotonic(), "actor": actor, "event": event, "peer": peer, "status": status}
+        moment = time.monotonic() if at is None else at
+        row = {"time": moment, "actor": actor, "event": event, "peer": peer, "status": status}
         row |= {"intent": about.intent, "attempt": about.attempt, "key": about.key, "value": value}
         with self._lock:
             if self._path is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,17 +39,22 @@ class Session:
 
 
 def sessions(conn: psycopg.Connection[Any], pids: Collection[int] | None = None) -> tuple[Session, ...]:
-    """The sessions at work now: those that wait for another of them come last, after whom they wait for.
+    """The sessions at work now, in the order of `queue`.
 
     Without `pids`, all others that call themselves by this connection's application name (its schema).
     """
     rows = conn.execute(LOOK, {"pids": None if pids is None else list(pids)}).fetchall()
-    seen = [
+    return queue(
         Session(pid, tuple(blockers), f"{kind}: {event}" if kind == "Lock" else "", " ".join(query.split()))
         for pid, blockers, kind, event, query in rows
-    ]
-    here = {s.pid for s in seen}
-    return tuple(sorted(seen, key=lambda s: not here.isdisjoint(s.blockers)))
+    )
+
+
+def queue(seen: Iterable[Session]) -> tuple[Session, ...]:
+    """Sessions in order: first those for whom the others wait, then those that wait for one of them."""
+    every = tuple(seen)
+    here = {s.pid for s in every}
+    return tuple(sorted(every, key=lambda s: not here.isdisjoint(s.blockers)))
 
 
 def waiting(conn: psycopg.Connection[Any], pids: Collection[int] | None = None) -> Table:
