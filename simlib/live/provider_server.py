@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import shutil
 import tempfile
 import weakref
-from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -33,6 +31,7 @@ from simlib.live.books import Answer, Books, Claim
 from simlib.live.client import DIRECT
 from simlib.live.problem import problem
 from simlib.live.provider_client import PATIENCE, Provider
+from simlib.live.script import Script
 from simlib.live.serving import ABORT, Server, serve
 from simlib.live.tape import NO_TAPE, Writer
 from simlib.live.worker import Worker, spawn
@@ -80,34 +79,10 @@ class Behaviour:
         return cls(name, value)
 
 
-@dataclass
-class Script:
-    """What to do with the next requests: the listed behaviours in order, then by chance, each with its share.
-
-    Chance is seeded and drawn by the number of the request, so the same request meets the same fate again.
-    """
-
-    listed: deque[Behaviour] = field(default_factory=deque)
-    shares: Mapping[str, float] = field(default_factory=dict)
-    seed: int = 7
-    asked: int = 0
-
-    def next(self) -> Behaviour:
-        self.asked += 1
-        if self.listed:
-            return self.listed.popleft()
-        luck = random.Random(f"{self.seed}/provider/{self.asked}").random()
-        for words, share in self.shares.items():
-            luck -= share
-            if luck < 0:
-                return Behaviour.parse(words)
-        return Behaviour("ok")
-
-
 class _Desk:
     """The provider at work on one set of books."""
 
-    def __init__(self, books: Books, support: Support, script: Script) -> None:
+    def __init__(self, books: Books, support: Support, script: Script[Behaviour]) -> None:
         self.books = books
         self.support = support
         self.script = script
@@ -168,10 +143,10 @@ class _Desk:
 
     async def behave(self, request: Request) -> Response:
         try:
-            self.script.listed.extend(Behaviour.parse(words) for words in await request.json())
+            self.script.extend([Behaviour.parse(words) for words in await request.json()])
         except ValueError as error:
             return problem(400, str(error))
-        return JSONResponse({"waiting": len(self.script.listed)})
+        return Response(status_code=204)
 
 
 def provider_app(
@@ -187,10 +162,14 @@ def provider_app(
     """
     if support not in get_args(Support):
         raise ValueError(f"support is {support!r}; it takes {', '.join(get_args(Support))}.")
-    for words in shares or {}:
-        Behaviour.parse(words)
-    listed = deque(Behaviour.parse(words) for words in script)
-    desk = _Desk(Books(books), support, Script(listed, shares or {}, seed))
+    fates = Script(
+        Behaviour("ok"),
+        listed=[Behaviour.parse(words) for words in script],
+        shares={Behaviour.parse(words): share for words, share in (shares or {}).items()},
+        seed=seed,
+        purpose="provider",
+    )
+    desk = _Desk(Books(books), support, fates)
     routes = [
         Route("/charges", desk.charge, methods=["POST"]),
         Route("/charges", desk.listing, methods=["GET"]),
@@ -210,7 +189,7 @@ class RunningProvider(Provider):
     def behave(self, *script: str) -> None:
         """Meet the next requests like this, in this order: `provider.behave("decline", "slow:0.5")`."""
         answer = httpx.post(f"{self.url}/script", json=list(script), timeout=PATIENCE, **DIRECT)
-        if answer.status_code != 200:
+        if answer.status_code != 204:
             raise ValueError(answer.json()["detail"])
 
     def stop(self) -> None:
