@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from simlib import live
 from simlib.live.pg.server import Postgres
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def cache() -> Iterator[Path]:
     """A cache folder of the tests' own, so that they find no server of anybody else and stop none."""
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
+    with passable_folder() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         patch.delenv("SIMLIB_DSN", raising=False)
         yield folder
@@ -27,11 +30,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def server(cache: Path) -> Iterator[Postgres]:
     """A user of the server for as long as tests run, so that it is started once. At the end it must be gone."""
     with live.postgres() as held:
+        socket_folder = Path(str(conninfo_to_dict(held.dsn)["host"]))
         yield held
-    deadline = time.monotonic() + 30
-    while left := processes_of(cache):
-        assert time.monotonic() < deadline, f"still running: {left}"
-        time.sleep(0.05)
+    until(lambda: not processes_of(cache))
+    assert not socket_folder.exists()
 
 
 @pytest.fixture
@@ -41,11 +43,32 @@ def db(server: Postgres) -> Iterator[Postgres]:
         yield own
 
 
+@contextmanager
+def passable_folder(name: str = "cache") -> Iterator[Path]:
+    """A folder that other users of the machine can pass, as a cache folder usually is; pytest's own are private."""
+    base = Path(tempfile.mkdtemp(prefix="simlib-tests-"))
+    try:
+        base.chmod(0o711)
+        folder = base / name
+        folder.mkdir(parents=True)
+        yield folder
+    finally:
+        shutil.rmtree(base)
+
+
 def processes_of(cache: Path) -> list[str]:
-    """The command lines of processes that name this cache folder, other than ours."""
+    """The command lines of processes that name this cache folder: the keeper's and the server's."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
         command = " ".join(process.info["cmdline"] or ())
         if str(cache) in command and process.pid != psutil.Process().pid:
             found.append(command)
     return found
+
+
+def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Return once the condition holds; it fails loudly when that takes too long."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.01)

@@ -13,6 +13,15 @@ from psycopg import sql
 PREFIX = "simlib_"
 OLD_SECONDS = 600  # an abandoned schema this old belongs to a kernel that is dead, not to one about to connect again
 
+PREPARED = """
+select distinct gid
+from pg_prepared_xacts
+join pg_locks as own on own.transactionid = transaction and own.pid is null
+join pg_locks as locks on locks.virtualtransaction = own.virtualtransaction and locks.pid is null
+join pg_class on pg_class.oid = locks.relation
+join pg_namespace on pg_namespace.oid = relnamespace
+where nspname = %s and pg_prepared_xacts.database = current_database()"""
+
 
 def new_name() -> str:
     """A schema name nobody has; it says when it was made and by which process."""
@@ -48,12 +57,7 @@ def remove(conn: psycopg.Connection, name: str) -> None:
         "where application_name = %s and pid <> pg_backend_pid()",
         [name],
     )
-    prepared = conn.execute(
-        "select distinct gid from pg_prepared_xacts join pg_locks on virtualtransaction = '-1/' || transaction "
-        "join pg_class on pg_class.oid = relation join pg_namespace on pg_namespace.oid = relnamespace "
-        "where nspname = %s and pg_prepared_xacts.database = current_database()",
-        [name],
-    )
+    prepared = conn.execute(PREPARED, [name])
     for (gid,) in prepared.fetchall():
         conn.execute(sql.SQL("rollback prepared {}").format(gid))
     conn.execute("set lock_timeout = '5s'")
