@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,11 +53,22 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture
-def lesson(browser: Browser, course: Lab, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[lp.LessonPage]:
-    """A tab for one lesson; a failed test leaves a screenshot in its temporary folder."""
-    with lp.lesson_page(browser, course) as page:
-        yield page
+def keep_failure(request: pytest.FixtureRequest, tmp_path: Path) -> lp.KeepFailure:
+    """Around a test: a failed one leaves a screenshot in its temporary folder."""
+
+    @contextmanager
+    def keep(page: lp.LessonPage) -> Iterator[None]:
+        yield
         if request.node.stash.get(_failed, False):
             shot = tmp_path / "failed.png"
             page.page.screenshot(path=shot)
             print(f"screenshot: {shot}")
+
+    return keep
+
+
+@pytest.fixture
+def lesson(browser: Browser, course: Lab, keep_failure: lp.KeepFailure) -> Iterator[lp.LessonPage]:
+    """A tab of its own for one lesson."""
+    with lp.lesson_page(browser, course) as page, keep_failure(page):
+        yield page

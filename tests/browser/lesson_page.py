@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import nbformat
@@ -125,6 +125,10 @@ class LessonPage:
         """Requests that left this machine."""
         inside = (self._lab.base, self._lab.base.replace("http:", "ws:"), "data:", "blob:")
         return [url for url in self.requests if not url.startswith(inside)]
+
+
+KeepFailure = Callable[[LessonPage], AbstractContextManager[None]]
+"""Keeps a screenshot of a page when the test around which it stands fails."""
 
 
 @contextmanager
