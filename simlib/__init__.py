@@ -28,6 +28,7 @@ _WHERE = {
     "simlib.trace": ("INVARIANTS", "Recorder", "Trace"),
     "simlib.scenarios.compare": ("compare",),
     "simlib.scenarios.double_tap": ("DoubleTap",),
+    "simlib.scenarios.redelivery": ("Redelivery",),
     "simlib.scenarios.sweep": ("sweep",),
     "simlib.views.playground": ("Playground",),
     "simlib.views.player": ("Player",),

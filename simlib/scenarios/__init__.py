@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from simlib.scenarios.double_tap import DoubleTap
+from typing import Any
 
-SCENARIOS: dict[str, type[DoubleTap]] = {"double-tap": DoubleTap}
+from simlib.scenarios.double_tap import DoubleTap
+from simlib.scenarios.redelivery import Redelivery
+
+SCENARIOS: dict[str, type[Any]] = {
+    "double-tap": DoubleTap,
+    "redelivery": Redelivery,
+}
 """The stories by the name they have on the command line."""

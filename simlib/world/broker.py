@@ -65,8 +65,8 @@ class Queue:
         self._published = kind(name, "publish")
         self._first = kind(name, "deliver", peer)
         self._again = kind(name, "redeliver", peer)
-        self._acked = kind(name, "ack", peer)
-        self._nacked = kind(name, "nack", peer)
+        self._acked = kind(peer, "ack", name)
+        self._nacked = kind(peer, "nack", name)
         self._dead = kind(name, "expire", "", "dead letter")
 
     def __len__(self) -> int:
