@@ -67,14 +67,14 @@ def _ring(folder: Path, schema: str) -> Caller | None:
     try:
         told = json.loads((folder / ADDRESS).read_text(encoding="utf-8"))
         line = socket.create_connection(("127.0.0.1", told["port"]), timeout=10)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     talk = line.makefile("rw", encoding="utf-8")
     try:
         dsn = _ask(talk, token=told["token"], schema=schema)["dsn"]
         line.settimeout(None)
         return Caller(line, dsn, talk)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         line.close()
         return None
 

@@ -69,7 +69,11 @@ class Door:
 
     def _serve(self, user: socket.socket) -> None:
         user.settimeout(5)
-        with user, user.makefile("rw", encoding="utf-8") as talk, contextlib.suppress(OSError, ValueError, KeyError):
+        with (
+            user,
+            user.makefile("rw", encoding="utf-8") as talk,
+            contextlib.suppress(OSError, ValueError, KeyError, TypeError),
+        ):
             hello = json.loads(talk.readline(MOST_CHARACTERS))
             if not secrets.compare_digest(hello["token"].encode(), self.token.encode()):
                 return
@@ -113,7 +117,7 @@ def keep(folder: Path) -> None:
 
 def clear_after_a_kill(folder: Path) -> None:
     """Stop the server and remove the socket folder that a keeper killed without warning left behind."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         left = json.loads((folder / GROUND).read_text(encoding="utf-8"))
         stop_stray(Path(left["data"]))
         if Path(left["socket"]).name.startswith(PREFIX):
