@@ -9,7 +9,7 @@ from simlib.policy.classify import Outcome
 from simlib.policy.retry import Policy, Stop, ask
 from simlib.trace import NAN
 from simlib.world.luck import Dice
-from simlib.world.message import NO_KEY, Kinds, Receiver, Reply, Request
+from simlib.world.message import GIVEN_UP, NO_KEY, Kinds, Receiver, Reply, Request
 from simlib.world.timeouts import Timeouts
 from simlib.world.world import World
 
@@ -30,7 +30,8 @@ def no_key(request: int, attempt: int) -> int:
 class Client:
     """Phones, browsers, another service's outgoing calls: each request is one intent, tried until the policy stops.
 
-    An answer that comes after its try timed out is noted as `late` and changes nothing.
+    An answer that comes after its try timed out is noted as `late` and changes nothing. `ended`, if given, hears of
+    every intent once: the good answer, or `GIVEN_UP`.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Client:
         policy: Policy,
         send: Receiver,
         key: Key = key_per_intent,
+        ended: Receiver | None = None,
         name: str = "phone",
         peer: str = "server",
     ) -> None:
@@ -50,6 +52,7 @@ class Client:
         self._guarded = policy.budget is not None or policy.breaker is not None
         self._send = send
         self._key = key
+        self._ended = ended
         self._dice = Dice(world.luck, f"{name}: jitter")
         self._timeouts = Timeouts(clock, policy.per_try, self._time_out)
         self._last_full = policy.deadline - policy.per_try  # a try that begins later is cut short by the deadline
@@ -90,6 +93,8 @@ class Client:
             self._report(now, reply, ok=True)
         if attempt > 1:
             self._before.pop(number, None)
+        if self._ended is not None:
+            self._ended(now, reply)
 
     def _try(self, now: float, request: Request) -> None:
         number, attempt, key, began = request
@@ -161,6 +166,8 @@ class Client:
         number, attempt, key, _ = request
         self._rows.extend((now, self._give_up(reason), number, attempt, key, NAN))
         self._before.pop(number, None)
+        if self._ended is not None:
+            self._ended(now, (*request, GIVEN_UP))
 
     def _report(self, now: float, request: Request | Reply, *, ok: bool) -> None:
         """Tell budget and breaker how a try ended."""

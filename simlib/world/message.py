@@ -35,6 +35,9 @@ class Answer:
 
 
 CREATED = Answer("201")
+FAILED = Answer("500")
+GIVEN_UP = Answer("503")
+"""What a caller above is told when the calls below were given up."""
 
 Request: TypeAlias = tuple[int, int, int, float]
 """(request, attempt, key, began): the key is a code, `NO_KEY` where none is carried; began, in seconds, is when the

@@ -22,7 +22,9 @@ class Server:
     A request holds its worker for `service`, then its work is done (the effect), then for `after`, then the reply
     leaves: the gap in which "done, but not told" can happen. Nobody leaves the line, so the time at which a request
     will be done is known, and computed, when it arrives. With a `limit`, a request that finds so many waiting is
-    refused with `refusal` at once.
+    refused with `refusal` at once; with `patience` (seconds), so is one whose turn would come later than that after
+    its first try, for nobody would wait for its answer. `pace` says how many times longer than usual work takes that
+    is begun at some time: a slow period.
     """
 
     def __init__(
@@ -35,6 +37,8 @@ class Server:
         after: Latency | None = None,
         workers: int | None = 1,
         limit: int | None = None,
+        patience: float | None = None,
+        pace: Callable[[float], float] | None = None,
         refusal: Answer = BUSY,
         name: str = "server",
         peer: str = "phone",
@@ -56,6 +60,8 @@ class Server:
         self._free = [0.0] * (workers or 1)  # a heap: when each worker is free again
         self._hold = _nobody if workers is None else heapreplace
         self._limit = limit
+        self._patience = patience
+        self._pace = pace
         self._starts: deque[float] = deque()  # when those in the line will be taken up
         self._refusal = refusal
         self._arrived = recorder.kind(name, "arrive", peer)
@@ -72,10 +78,14 @@ class Server:
         elif self._limit is not None and self._is_full(now, start):
             self._refuse(now, request)
             return
+        if self._patience is not None and start - request[3] > self._patience:
+            self._refuse(now, request)
+            return
         try:
-            done = start + self._tries[attempt][number]
+            seconds = self._tries[attempt][number]
         except IndexError:
-            done = start + self._seconds.more(number, attempt)
+            seconds = self._seconds.more(number, attempt)
+        done = start + (seconds if self._pace is None else seconds * self._pace(start))
         hold = self._hold
         hold(self._free, done if self._after is None else done + self._after.at(number, attempt))
         heappush(self._heap, (done, 1, next(self._numbers), None, self._done, request))
