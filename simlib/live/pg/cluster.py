@@ -65,11 +65,17 @@ class Cluster:
         stop_stray(self._ground.data)
         if self._has_data():
             try:
-                return self.start()
+                self.start()
+                return
             except PostgresError:
                 self.stop("immediate")
         self._make()
-        return self.start()
+        try:
+            self.start()
+        except PostgresError:
+            shutil.rmtree(self._ground.data, ignore_errors=True)
+            self._password_file.unlink(missing_ok=True)
+            raise
 
     def start(self) -> None:
         """Start the server and wait for its answer; PostgresError if none comes."""

@@ -65,8 +65,7 @@ def cache_folder() -> Path:
         if _is_root() and not _passable(folder.parent):
             folder = SYSTEM_CACHE
             folder.mkdir(exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(13, "it is read-only")
+        tempfile.TemporaryFile(dir=folder).close()  # the one sure way to know, whatever the reason would be
     except OSError as error:
         raise PostgresError(
             f"The cache folder {folder} cannot be written to ({error.strerror}); make it writable, "

@@ -112,7 +112,7 @@ def keep(folder: Path) -> None:
             finally:
                 (folder / ADDRESS).unlink(missing_ok=True)
                 cluster.stop()
-        (folder / GROUND).unlink(missing_ok=True)
+                (folder / GROUND).unlink(missing_ok=True)
 
 
 def clear_after_a_kill(folder: Path) -> None:
