@@ -14,6 +14,7 @@ from simlib.files import NOTEBOOKS
 from tests.browser import lesson_page as lp
 
 FOLDER = Path("screenshots")
+AROUND = 120  # pixels of menu and tool bar
 TALLEST = 16_000  # pixels; Chromium draws no taller picture
 
 
@@ -21,10 +22,12 @@ def shoot(page: lp.LessonPage, name: str, out: Path) -> list[str]:
     """Run a lesson, make the window as tall as it is, save the picture; returns what went wrong."""
     page.open(name)
     page.run_all()
-    inner = page.panel.locator(".jp-Notebook .jp-WindowedPanel-inner, .jp-WindowedPanel-outer").first
-    height = inner.evaluate("node => node.scrollHeight")
-    page.page.set_viewport_size({"width": 1280, "height": min(TALLEST, int(height) + 200)})
-    page.wait_idle()
+    page.page.add_style_tag(content="* { content-visibility: visible !important; }")  # else heights are guesses
+    scrolled = page.panel.locator(".jp-WindowedPanel-outer")
+    for _ in range(2):  # wider pictures once the scroll bar is gone
+        height = scrolled.evaluate("node => node.scrollHeight")
+        page.page.set_viewport_size({"width": 1280, "height": min(TALLEST, int(height) + AROUND)})
+    scrolled.evaluate("node => node.scrollTo(0, 0)")
     page.panel.screenshot(path=out)
     return [*page.failures(), *page.errors, *page.outside()]
 
