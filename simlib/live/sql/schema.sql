@@ -86,3 +86,17 @@ create table products (
     price_cents int    not null,
     version     bigint not null
 );
+
+-- One row a key and account of the middleware: who works on the request, then its answer as it went out.
+create table http_answers (
+    account_id   bigint      not null,
+    key          text        not null,
+    request_hash text        not null,
+    locked_until timestamptz,
+    lease_id     uuid,
+    status       int,        -- null: not finished
+    headers      text,       -- as JSON: names may come twice
+    body         bytea,      -- null though finished: the answer was not kept
+    created_at   timestamptz not null default now(),
+    primary key (account_id, key)
+);
