@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import simlib
+from simlib.cli.lessons import lessons
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -108,6 +109,30 @@ def test_both_licences_are_named() -> None:
     assert "MIT License" in text
     assert "CC BY 4.0" in text
     assert text.count("the simlib authors") >= 2
+
+
+def test_readme_lists_every_lesson() -> None:
+    readme = _text(ROOT / "README.md")
+    assert [p.name for p in lessons(ROOT / "notebooks") if f"(notebooks/{p.name})" not in readme] == []
+
+
+def test_readme_starts_with_two_commands() -> None:
+    """Quick start is two commands that a newcomer can copy: one opens the course, one tests it."""
+    start = _text(ROOT / "README.md").partition("## Quick start")[2].partition("\n## ")[0]
+    assert [block.strip() for block in start.split("```")[1::2]] == ["make lab", "make test"]
+
+
+def test_what_readme_and_contributing_link_to_is_there() -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        for target in re.findall(r"\]\(([^):]+)\)", _text(ROOT / name)):
+            assert (ROOT / target).exists(), f"{name}: {target}"
+
+
+def test_every_make_target_that_is_written_about_is_there() -> None:
+    targets = set(re.findall(r"^([a-z]+)[a-z ]*:", _text(ROOT / "Makefile"), re.MULTILINE))
+    targets |= set(re.findall(r"[a-z]+", _text(ROOT / "Makefile").partition(".PHONY:")[2].partition("\n")[0]))
+    named = {t for name in ("README.md", "CONTRIBUTING.md") for t in re.findall(r"`make ([a-z]+)", _text(ROOT / name))}
+    assert named <= targets
 
 
 def _text(path: Path) -> str:

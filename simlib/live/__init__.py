@@ -6,11 +6,28 @@ import importlib
 from typing import Any
 
 _WHERE = {
+    "simlib.live.client": ("NoAnswer", "post_with_retry", "post_with_retry_async"),
     "simlib.live.crowd": ("Crowd", "at_once", "charges_locked"),
+    "simlib.live.faults": ("CrashAt", "HoldAt"),
+    "simlib.live.http_app": ("app",),
+    "simlib.live.idempotent": ("Idempotent",),
+    "simlib.live.layers": ("who_resends",),
+    "simlib.live.lossy": ("Duplicating", "drop_replies"),
     "simlib.live.one_transaction": ("Response", "pay", "pay_async"),
     "simlib.live.pg.errors": ("PostgresError",),
     "simlib.live.pg.server": ("postgres",),
+    "simlib.live.provider_client": (
+        "CardDeclined",
+        "Provider",
+        "ProviderError",
+        "ProviderTimeout",
+        "ProviderUnavailable",
+    ),
+    "simlib.live.provider_server": ("provider",),
+    "simlib.live.sdk": ("AsyncClient", "Client"),
     "simlib.live.serving": ("NotStarted", "serve"),
+    "simlib.live.tape": ("Tape",),
+    "simlib.live.tcp_proxy": ("Fault", "proxy"),
     "simlib.live.watch": ("Session", "sessions", "waiting"),
     "simlib.live.worker": ("spawn",),
 }

@@ -26,7 +26,7 @@ def arrive(clock: Clock, times: Numbers, begin: Callable[[float, int], object]) 
 
     def one(now: float, i: int) -> None:
         if i < last:
-            heappush(heap, (moments[i + 1], 1, next(numbers), None, one, i + 1))
+            heappush(heap, (moments[i + 1], 1, next(numbers), one, i + 1))
         begin(now, i)
 
     clock.at(moments[0], one, 0)

@@ -57,9 +57,9 @@ class Link:
         except IndexError:
             delay = self._delays.more(message[0], message[1])
         if delay >= 0.0:
-            heappush(self._heap, (now + delay, 1, next(self._numbers), None, self._deliver, message))
+            heappush(self._heap, (now + delay, 1, next(self._numbers), self._deliver, message))
         else:
-            heappush(self._heap, (now - delay, 1, next(self._numbers), None, self._lose, message))
+            heappush(self._heap, (now - delay, 1, next(self._numbers), self._lose, message))
 
     def _lose(self, now: float, message: Request | Reply) -> None:
         self._rows.extend((now, self._lost, message[0], message[1], message[2], NAN))

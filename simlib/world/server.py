@@ -88,7 +88,7 @@ class Server:
         done = start + (seconds if self._pace is None else seconds * self._pace(start))
         hold = self._hold
         hold(self._free, done if self._after is None else done + self._after.at(number, attempt))
-        heappush(self._heap, (done, 1, next(self._numbers), None, self._done, request))
+        heappush(self._heap, (done, 1, next(self._numbers), self._done, request))
 
     def _is_full(self, now: float, start: float) -> bool:
         """Whether the line is full; if not, this request has joined it until `start`."""
@@ -115,7 +115,7 @@ class Server:
         assert self._after is not None
         reply = (*request, self._work(now, request))
         leaves = now + self._after.at(request[0], request[1])
-        heappush(self._heap, (leaves, 1, next(self._numbers), None, self._reply, reply))
+        heappush(self._heap, (leaves, 1, next(self._numbers), self._reply, reply))
 
     def _reply(self, now: float, reply: Reply) -> None:
         number, attempt, key, _, answer = reply

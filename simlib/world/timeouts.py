@@ -31,13 +31,13 @@ class Timeouts:
         until = now + self._seconds
         line = self._line
         if not line:
-            heappush(self._heap, (until, 1, next(self._numbers), None, self._first, None))
+            heappush(self._heap, (until, 1, next(self._numbers), self._first, None))
         line.append((until, request))
 
     def start_shorter(self, now: float, request: Request, seconds: float) -> None:
         """Wait less long than the others."""
         self.waiting[request[0]] = request[1]
-        heappush(self._heap, (now + seconds, 1, next(self._numbers), None, self._alone, request))
+        heappush(self._heap, (now + seconds, 1, next(self._numbers), self._alone, request))
 
     def _first(self, now: float, _: None) -> None:
         line, waiting = self._line, self.waiting
@@ -45,7 +45,7 @@ class Timeouts:
             until, request = line[0]
             live = waiting.get(request[0]) == request[1]
             if live and until > now:
-                heappush(self._heap, (until, 1, next(self._numbers), None, self._first, None))
+                heappush(self._heap, (until, 1, next(self._numbers), self._first, None))
                 return
             if live:
                 self._alone(now, request)

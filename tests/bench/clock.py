@@ -44,7 +44,7 @@ def light(gaps: memoryview) -> int:
         nonlocal done
         done += 1
         if done <= EVENTS - STANDING:
-            heappush(heap, (now + gaps[done], 1, next(numbers), None, call, argument))
+            heappush(heap, (now + gaps[done], 1, next(numbers), call, argument))
 
     for i in range(STANDING):
         clock.at(gaps[i], call, i)

@@ -31,6 +31,7 @@ TABLES = {
     "wallets",
     "topups",
     "products",
+    "http_answers",
 }
 
 

@@ -70,7 +70,7 @@ def test_an_answer_to_a_try_that_timed_out_is_late_and_changes_nothing() -> None
 
 
 def test_the_deadline_cuts_the_last_try_short() -> None:
-    """2.5 s for everything: the second try, begun after 1.5 s, may take 1 s and not 1.2 s; a wait beyond is not begun."""
+    """2.5 s for everything: the second try, begun at 1.5 s, may take 1 s, not 1.2 s; a wait beyond is not begun."""
     policy = RetryPolicy(attempts=9, deadline=2.5, per_try=1.2, backoff=Backoff(base=0.15, jitter="none"))
     trace = tried(policy, [[]])
     assert (times(trace, "send"), times(trace, "timeout")) == ([0.0, 1.5], [1.2, 2.5])

@@ -47,16 +47,21 @@ def drop(conn: psycopg.Connection, name: str) -> None:
     conn.execute(sql.SQL("drop schema if exists {} cascade").format(sql.Identifier(name)))
 
 
-def remove(conn: psycopg.Connection, name: str) -> None:
-    """Drop a schema whose notebook is gone, and first of all what would hold that up.
-
-    That is its sessions, and its prepared transactions: those have no session and keep their locks for ever.
-    """
+def end_sessions(conn: psycopg.Connection, name: str) -> None:
+    """End the other sessions that call themselves by this schema's name, and wait until they are gone."""
     conn.execute(
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
         "where application_name = %s and pid <> pg_backend_pid()",
         [name],
     )
+
+
+def remove(conn: psycopg.Connection, name: str) -> None:
+    """Drop a schema whose notebook is gone, and first of all what would hold that up.
+
+    That is its sessions, and its prepared transactions: those have no session and keep their locks for ever.
+    """
+    end_sessions(conn, name)
     prepared = conn.execute(PREPARED, [name])
     for (gid,) in prepared.fetchall():
         conn.execute(sql.SQL("rollback prepared {}").format(gid))
