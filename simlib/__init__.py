@@ -36,7 +36,7 @@ _WHERE = {
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 _ROOMS = ("knobs", "live", "policy", "scenarios", "views", "world")
 
-__all__ = ["__version__", *_HOME, *_ROOMS]
+__all__ = ["__version__", *_HOME, *_ROOMS]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -33,7 +33,7 @@ _WHERE = {
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 
-__all__ = list(_HOME)
+__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
