@@ -81,7 +81,8 @@ def nothing_left(home: Path, kernel: Kernel) -> None:
     """No process and no folder but the data, which is kept for a warm start."""
     until(lambda: not processes_of(home))
     assert not kernel.socket.exists()
-    assert {p.name for p in state(home).iterdir()} <= {LOCK, PASSWORD, *(p.name for p in state(home).glob("data-*"))}
+    kept = [p.name for pattern in ("data-*", "programs-*") for p in state(home).glob(pattern)]
+    assert {p.name for p in state(home).iterdir()} <= {LOCK, PASSWORD, *kept}
 
 
 def state(home: Path) -> Path:
