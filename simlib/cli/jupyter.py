@@ -1,7 +1,7 @@
 """JupyterLab as a child process, for as long as a course is open.
 
-It runs in a process session of its own, on loopback, with a token. It keeps the windows and settings of this
-course in a folder that goes when it stops; a learner's own JupyterLab stays as it was.
+It runs in a process session of its own, with a token, on loopback unless told otherwise. It keeps the windows and
+settings of this course in a folder that goes when it stops; a learner's own JupyterLab stays as it was.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,21 +79,27 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, port: int, *, exactly: bool) -> Iterator[Server]:
-    """JupyterLab on the notebooks in `folder`, at `port` or, unless `exactly`, near it; ended on the way out."""
+def serving(
+    folder: Path, port: int, *, exactly: bool, host: str = "127.0.0.1", more: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """JupyterLab on the notebooks in `folder`, at `port` or, unless `exactly`, near it; ended on the way out.
+
+    `host` is the address it listens on; `more` is added to the environment of its kernels.
+    """
     with tempfile.TemporaryDirectory(prefix="simlib-lab-", ignore_cleanup_errors=True) as scratch:
         own, token = Path(scratch), secrets.token_hex(24)
         (own / "settings").mkdir()
         (own / "settings" / "overrides.json").write_text(json.dumps(_SETTINGS), encoding="utf-8")
         environment = {
             **os.environ,
+            **(more or {}),
             "JUPYTER_TOKEN": token,  # an argument could be read by other users of the machine
             "JUPYTER_RUNTIME_DIR": str(own / "runtime"),
             "JUPYTER_PREFER_ENV_PATH": "1",
         }
         with (own / "log").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "jupyterlab", *_options(folder, port, exactly, own)],
+                [sys.executable, "-m", "jupyterlab", *_options(folder, host, port, exactly, own)],
                 stdin=subprocess.DEVNULL,  # at a terminal it would ask whether to stop
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -106,9 +112,9 @@ def serving(folder: Path, port: int, *, exactly: bool) -> Iterator[Server]:
             _end(process)
 
 
-def _options(folder: Path, port: int, exactly: bool, own: Path) -> list[str]:
+def _options(folder: Path, host: str, port: int, exactly: bool, own: Path) -> list[str]:
     options = {
-        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.ip": host,
         "ServerApp.port": port,
         "ServerApp.port_retries": 0 if exactly else OTHER_PORTS,
         "ServerApp.root_dir": folder,

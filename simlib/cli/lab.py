@@ -37,12 +37,12 @@ def register(commands: Any) -> None:
 def _lab(args: argparse.Namespace) -> int:
     lesson = find(args.lesson, files.NOTEBOOKS) if args.lesson else next(iter(lessons(files.NOTEBOOKS)), None)
     if args.port is not None:
-        _refuse_taken(args.port)
+        refuse_taken(args.port)
     folder, said = working_folder(Path.cwd())
     print(*said, "Starting JupyterLab; stop it with Ctrl-C.", sep="\n", flush=True)
 
     stop = threading.Event()
-    with _stops_on_signals(stop), serving(folder, args.port or USUAL_PORT, exactly=args.port is not None) as server:
+    with stops_on_signals(stop), serving(folder, args.port or USUAL_PORT, exactly=args.port is not None) as server:
         port = server.ready(stop)
         if port is not None:
             page = f"/lab/tree/{quote(lesson.name)}" if lesson else "/lab"
@@ -58,7 +58,7 @@ def _lab(args: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _stops_on_signals(stop: threading.Event) -> Iterator[None]:
+def stops_on_signals(stop: threading.Event) -> Iterator[None]:
     """Ctrl-C, a closed terminal and SIGTERM all ask for the same orderly end."""
 
     def ask(signum: int, frame: FrameType | None) -> None:
@@ -73,7 +73,7 @@ def _stops_on_signals(stop: threading.Event) -> Iterator[None]:
             signal.signal(getattr(signal, name), handler)
 
 
-def _refuse_taken(port: int) -> None:
+def refuse_taken(port: int) -> None:
     """Raise `Refusal` for a port that one cannot have."""
     with socket.socket() as probe:
         if os.name == "posix":

