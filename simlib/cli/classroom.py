@@ -18,14 +18,13 @@ from typing import Any
 import psycopg
 
 from simlib import files
+from simlib.cli.class_size import FIRST_PORT, MOST, learners
 from simlib.cli.jupyter import serving
 from simlib.cli.lab import refuse_taken, stops_on_signals
 from simlib.cli.lessons import hand_out, lessons
 from simlib.cli.refusal import Refusal
 from simlib.live.classroom import Limits, keep_order, open_class
 
-MOST = 200  # learners
-PORT = 9000  # the first learner's
 FOLDER = "simlib-class"
 ADDRESSES = "addresses.csv"
 LOOK_EVERY = 1.0  # s
@@ -36,10 +35,12 @@ def register(commands: Any) -> None:
     parser = commands.add_parser(
         "classroom", help="a JupyterLab for each learner, on one server", description=__doc__, epilog=EPILOG
     )
-    parser.add_argument("--learners", type=_learners, default=30, help=f"how many, 1 to {MOST} (default: 30)")
+    parser.add_argument("--learners", type=learners, default=30, help=f"how many, 1 to {MOST} (default: 30)")
     parser.add_argument("--names", type=Path, help="a file with a name a line, in place of --learners")
     parser.add_argument("--folder", type=Path, default=Path(FOLDER), help=f"their work (default: {FOLDER})")
-    parser.add_argument("--port", type=int, default=PORT, help=f"the first learner's; the others follow ({PORT})")
+    parser.add_argument(
+        "--port", type=int, default=FIRST_PORT, help=f"the first learner's; the others follow ({FIRST_PORT})"
+    )
     parser.add_argument("--host", default=SHARED, help="where to listen; 0.0.0.0 lets the room in (default: loopback)")
     parser.set_defaults(do=_classroom)
 
@@ -159,12 +160,6 @@ def _check_ports(first: int, count: int) -> None:
         raise Refusal(f"--port {first} is out of range for {count} learners; it takes 1 to {65536 - count}.")
     for port in range(first, first + count):
         refuse_taken(port)
-
-
-def _learners(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 3 and 1 <= int(text) <= MOST):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of learners; it takes 1 to {MOST}")
-    return int(text)
 
 
 def _shown(host: str) -> str:

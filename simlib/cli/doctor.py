@@ -9,13 +9,14 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import platformdirs
 
 from simlib import __version__, files
+from simlib.cli.class_size import class_looks, learners
+from simlib.cli.finding import Finding
 from simlib.cli.lab import USUAL_PORT
 from simlib.cli.lessons import lessons
 from simlib.cli.refusal import EXPECTED, sentence
@@ -24,25 +25,19 @@ ROOM = 500  # MB that a database and its copy of the programs may take
 WIDGETS = ("jupyterlab_widgets", "anywidget")  # distributions that bring a part for the browser
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at. `warn` means the course works without it, `fail` that a lesson will not run."""
-
-    level: Literal["ok", "warn", "fail"]
-    words: str
-    mend: str = ""
-
-
 def register(commands: Any) -> None:
     parser = commands.add_parser(
         "doctor", help="what works on this machine, and how to mend the rest", description=__doc__
+    )
+    parser.add_argument(
+        "--class", dest="learners", type=learners, metavar="N", help="whether a class of N learners would hold here"
     )
     parser.set_defaults(do=_doctor)
 
 
 def _doctor(args: argparse.Namespace) -> int:
     findings: list[Finding] = []
-    for look in LOOKS:
+    for look in (*LOOKS, *(class_looks(args.learners) if args.learners else ())):
         try:
             finding = look()
         except EXPECTED as error:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from simlib import files
-from simlib.cli import doctor, main
+from simlib.cli import class_size, doctor, main
 
 
 @pytest.fixture(autouse=True)
@@ -60,3 +61,23 @@ def test_a_broken_installation_is_a_failure(
     monkeypatch.setattr(doctor, "WIDGETS", ("numpy",))
     monkeypatch.setattr(doctor, "LOOKS", (doctor._course, doctor._widgets))
     assert len(looked(capsys, 1)["fail"]) == 2
+
+
+def test_a_class_is_looked_at_before_it_comes_in(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Memory, cores, connections and ports: what will not hold is said with the number that would."""
+    monkeypatch.setattr(class_size.psutil, "virtual_memory", lambda: SimpleNamespace(available=3_000_000_000))
+    assert main(["doctor", "--class", "90"]) == 1
+    said = capsys.readouterr().out
+    assert "fail  memory for 90 learners: 27,000 MB wanted, 3,000 MB free" in said
+    assert "It holds 10 learners" in said
+    assert "90 learners want 360" in said
+    assert "ports 9000 to 9089" in said or "of 9000 to 9089 is in use" in said
+
+
+def test_no_number_of_learners(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["doctor", "--class", "0"])
+    assert end.value.code == 2
+    assert "it takes 1 to 200" in capsys.readouterr().err
