@@ -9,7 +9,7 @@ PYTHON ?=
 JOBS ?= 2
 ARGS ?=
 
-.PHONY: help lab doctor test lint types bench conformance theory soak notebooks screenshots picture lock wheel clean
+.PHONY: help lab doctor test lint types bench conformance theory soak classroom notebooks screenshots picture lock wheel clean
 .NOTPARALLEL:
 
 help:
@@ -22,9 +22,9 @@ doctor: $(VENV)/.lab
 	@$(BIN)/python -m simlib.cli doctor
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --nbval notebooks tests -m "not theory and not soak" $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --nbval notebooks tests -m "not theory and not soak and not classroom" $(ARGS)
 
-theory soak: $(VENV)/.test
+theory soak classroom: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) tests -m $@ $(ARGS)
 
 lint: $(VENV)/.test
