@@ -22,6 +22,9 @@ Source: TypeAlias = Callable[[int], Numbers]
 FIRST = 1024  # numbers a stream draws at first; it then doubles whenever it runs out
 
 
+_NONE = np.empty(0).data
+
+
 class Luck:
     """All the luck of one run; `seed` is any whole number."""
 
@@ -31,7 +34,7 @@ class Luck:
     def generator(self, purpose: str, attempt: int = 0) -> Generator:
         """The stream of this name, from its beginning: the same on every platform and in every process."""
         name = hashlib.sha256(f"{self.seed}/{purpose}/{attempt}".encode()).digest()
-        return Generator(PCG64(SeedSequence(int.from_bytes(name, "little"))))
+        return Generator(PCG64(SeedSequence(np.frombuffer(name, "<u4"))))
 
     def uniforms(self, purpose: str) -> Draws:
         """One number from 0 up to, not including, 1 for every request and attempt."""
@@ -55,13 +58,13 @@ class Draws:
     def more(self, request: int, attempt: int) -> float:
         """Draw on until this request's number is there, and return it."""
         while len(self.tries) <= attempt:
-            self.tries.append(np.empty(0).data)
+            self.tries.append(_NONE)
         if attempt not in self._sources:
             self._sources[attempt] = self._open(attempt)
         drawn = self.tries[attempt]
         missing = request + 1 - len(drawn)
         block = self._sources[attempt](max(FIRST, len(drawn), missing))
-        self.tries[attempt] = np.concatenate((np.asarray(drawn), block)).data
+        self.tries[attempt] = (np.concatenate((np.asarray(drawn), block)) if len(drawn) else block).data
         return self.tries[attempt][request]
 
     def at(self, request: int, attempt: int) -> float:
