@@ -1,4 +1,4 @@
-"""All that stays from one schedule to the next: the ground, the sessions' threads, the function and its surroundings."""
+"""What stays from one schedule to the next: the ground, the threads of the sessions, the function and its parts."""
 
 from __future__ import annotations
 

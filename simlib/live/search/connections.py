@@ -33,7 +33,7 @@ class Stepped(psycopg.Connection[Any]):
         self.session.rows = getattr(cursor, "rowcount", -1)
         return result
 
-    def __del__(self) -> None:
+    def __del__(self, __warn: Any = None) -> None:
         """Nothing: what it wraps is kept for the next schedule."""
 
 
@@ -53,7 +53,7 @@ class SteppedAsync(psycopg.AsyncConnection[Any]):
         self.session.rows = getattr(cursor, "rowcount", -1)
         return result
 
-    def __del__(self) -> None:
+    def __del__(self, __warn: Any = None) -> None:
         """Nothing: what it wraps is kept for the next schedule."""
 
 

@@ -79,24 +79,22 @@ class Ground:
             "select oid::regclass::text from pg_class where relnamespace = %s and relkind = 'S'", [space]
         ).fetchall()
         for (name,) in found:
-            self.watch.execute(
-                f"insert into pg_temp.sequences_at_start select '{name}'::regclass, last_value, is_called from {name}"
-            )
+            start = f"select '{name}'::regclass, last_value, is_called from {name}"
+            self.watch.execute(f"insert into pg_temp.sequences_at_start {start}".encode())
         deletes, refills = [], []
         for table in self.tables:
             name = f"{_quoted(self.name)}.{_quoted(table)}"
             deletes.append(f"if exists (select from {name}) then delete from {name}; end if;")
             if self._one(f"select exists (select from {name})"):
                 kept = _quoted(f"start of {table}")
-                self.watch.execute(f"create temp table {kept} as table {name}")
+                self.watch.execute(f"create temp table {kept} as table {name}".encode())
                 refills.append(f"insert into {name} overriding system value select * from pg_temp.{kept};")
         self._truncate = f"truncate {', '.join(map(_quoted, self.tables))}" if self.tables else "select"
         objects = self._one("select count(*) from pg_class where relnamespace = %s", space)
         if not self._superuser:  # foreign keys and triggers would stand in the way of deletes
             deletes = [f"{self._truncate};"]
-        self.watch.execute(
-            RESET.format(deletes="\n".join(deletes), refills="\n".join(refills), space=space, objects=objects)
-        )
+        text = RESET.format(deletes="\n".join(deletes), refills="\n".join(refills), space=space, objects=objects)
+        self.watch.execute(text.encode())
         if self._superuser:
             self.watch.execute("set session_replication_role = replica")
         self.watch.execute("set synchronous_commit = off")
@@ -105,7 +103,7 @@ class Ground:
         """Rows and sequences as they were at the start."""
         self._played += 1
         if self._superuser and self._played % FRESH == 0:
-            self.watch.execute(self._truncate)
+            self.watch.execute(self._truncate.encode())
         if not self.watch.execute("select pg_temp.reset()").fetchone()[0]:  # type: ignore[index]
             raise ValueError(
                 "The function made or dropped a table, index or sequence; between schedules rows and sequences are "
