@@ -41,13 +41,14 @@ class Ground:
     def __init__(self, dsn: str, schema: Schema = None, seed: str = "") -> None:
         self.name = f"{PREFIX}{os.getpid()}_{secrets.token_hex(4)}"
         self._dsn = _on_path(dsn, self.name)
-        self.watch = psycopg.connect(self._dsn, autocommit=True, prepare_threshold=0)
+        self.watch = psycopg.connect(self._dsn, autocommit=True, prepare_threshold=None)
         self._spare: dict[int, Any] = {}
         self._played = 0
         try:
             schemas.hold(self.watch, self.name)
             _sweep(self.watch)
             self._make(schema, seed)
+            self.watch.prepare_threshold = 0
         except BaseException:
             self.close()
             raise
