@@ -45,9 +45,10 @@ def diagram(
     lanes: Sequence[str] | None = None,
     requests: Iterable[int] | None = None,
     words: Mapping[str, str] | None = None,
+    timed: bool = True,
 ) -> Scene:
     """The sequence diagram of one trace. See `diagrams`."""
-    return diagrams([trace], lanes=lanes, requests=requests, words=words)[0]
+    return diagrams([trace], lanes=lanes, requests=requests, words=words, timed=timed)[0]
 
 
 def diagrams(
@@ -56,19 +57,20 @@ def diagrams(
     lanes: Sequence[str] | None = None,
     requests: Iterable[int] | None = None,
     words: Mapping[str, str] | None = None,
+    timed: bool = True,
 ) -> list[Scene]:
     """Sequence diagrams with the same lanes and one clock, one for each trace.
 
     `lanes` in order from the left (by default those that take part); `requests`: only these intents (30 steps
     read well, more grow tall); `words`: event to template, for a story that speaks of other things than
-    charges.
+    charges; `timed`: whether seconds stand at the left.
     """
     wanted = None if requests is None else list(requests)
     told = [rows(trace, wanted) for trace in traces]
     shown = tuple(lanes) if lanes else lanes_of([row for each in told for row in each])
     panels = [_Panel(each, shown, Namer(each, words)) for each in told]
     bottom = _place(panels)
-    return [panel.scene(bottom, timed=i == 0) for i, panel in enumerate(panels)]
+    return [panel.scene(bottom, timed=timed and i == 0) for i, panel in enumerate(panels)]
 
 
 def lanes_of(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -60,7 +60,8 @@ def _is_a_bug(error: BaseException) -> bool:
 
 def _last_retries(arena: Arena, play: Play) -> str | None:
     """Leases run out, then each caller asks once more, alone; says what is wrong with the answer."""
-    arena.ground.watch.execute(arena.study.lapse.encode())
+    if arena.study.lapse:
+        arena.ground.watch.execute(arena.study.lapse.encode())
     for i, args in enumerate(arena.study.args):
         if any(arena.study.twins(i, j) for j in range(i)):
             continue

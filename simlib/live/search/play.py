@@ -320,7 +320,11 @@ class Play:
         seat.over = not seat.undecided
 
     def _settle(self) -> None:
-        """Every session that was set aside is either back at a point or still named as waiting."""
+        """Every session that was set aside is either back at a point or still named as waiting.
+
+        Where all that are left wait for each other, the server's deadlock detector is about to end one of them.
+        """
+        deadline = time.monotonic() + PATIENCE
         while self._aside:
             waits = self._blocked(list(self._aside))
             back = [i for i in self._aside if i not in waits and self.arena.sessions[i].arrived(LOOK_AGAIN)]
@@ -328,8 +332,11 @@ class Play:
                 self._now.woken.append(i)
                 self._landed(i)
             self._aside |= {i: waits[i] for i in self._aside if i in waits}
-            if not back and all(i in waits for i in self._aside):
+            stuck = all(seat.over or i in self._aside for i, seat in enumerate(self._seats))
+            if not back and not stuck and all(i in waits for i in self._aside):
                 return
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"All sessions wait for a lock, for {PATIENCE:.0f} s and after {self.code}.")
 
     def _blocked(self, who: list[int]) -> dict[int, tuple[int, ...]]:
         """Which of these sessions wait for which other ones."""
