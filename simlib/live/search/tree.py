@@ -96,7 +96,7 @@ def search(
 def played(
     arena: Arena, prefix: Sequence[Move] = (), asleep: frozenset[Move] = frozenset(), *, reduce: bool = False
 ) -> Play:
-    """Play one schedule. Which session a deadlock costs is the server's choice: where it chose otherwise, play again."""
+    """Play one schedule; whom a deadlock costs is up to the server, so where it chose otherwise, play it again."""
     for _ in range(TRIES):
         with suppress(Diverged):
             return Play(arena, reduce=reduce).run(prefix, asleep)
