@@ -25,6 +25,7 @@ _WHERE = {
         "ProviderUnavailable",
     ),
     "simlib.live.provider_server": ("provider",),
+    "simlib.live.recovery_points": ("LostLease", "pay_external", "pay_external_async"),
     "simlib.live.sdk": ("AsyncClient", "Client"),
     "simlib.live.serving": ("NotStarted", "serve"),
     "simlib.live.tape": ("Tape",),

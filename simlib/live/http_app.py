@@ -1,6 +1,7 @@
 """A keyed API over HTTP, as an engineer would lift it into a service.
 
 `POST /v1/charges` does its work in one transaction, so a duplicate waits for the first and never meets 409.
+`POST /v1/payments` asks a provider on the way and goes by recovery points: while one works on a key, others get 409.
 Every request with a key meets one of five cases, in this order: no key or a bad one (400, nothing stored); a known key
 with another request (422); a finished one (the saved answer, marked as replayed); a running one (wait, or 409); a new
 one (claim, work, save). Who may ask is checked before all of them, so a replay too must be authorised today.
@@ -22,11 +23,14 @@ from starlette.routing import Route
 from simlib.live import one_transaction
 from simlib.live.accounts import LESSON_TOKENS, Accounts
 from simlib.live.database import CONNECTIONS, Database
+from simlib.live.faults import armed
 from simlib.live.http_body import Order, Refused, read_body, read_key, read_order
 from simlib.live.logs import about_request, log
 from simlib.live.metrics import CONTENT_TYPE, Metrics
 from simlib.live.problem import problem
 from simlib.live.products import Products
+from simlib.live.provider_client import Provider
+from simlib.live.recovery_points import pay_external_async
 from simlib.live.tape import NO_TAPE, Tape, Try, Writer, about
 
 T = TypeVar("T")
@@ -34,12 +38,15 @@ T = TypeVar("T")
 Pays = Callable[[Request, int, str, Order], Awaitable[one_transaction.Response]]
 """What does the work of a keyed route: (request, account, key, order) -> answer."""
 
-KINDS = {402: "card-declined", 409: "key-in-use", 422: "key-reused"}
+KINDS = {402: "card-declined", 409: "key-in-use", 422: "key-reused", 503: "provider-down", 504: "provider-silent"}
 DETAILS = {
     402: "The card was declined; another try with the same key gets the same answer.",
     409: "A request with this key is still running; try again with the same key.",
     422: "This key came with another request before; give a new request a new key.",
+    503: "The card provider cannot charge now; try again with the same key.",
+    504: "The card provider did not answer; try again with the same key.",
 }
+SOON = {409: "1", 503: "1", 504: "1"}  # Retry-After, in seconds
 
 
 class _Gone(Exception):
@@ -49,8 +56,11 @@ class _Gone(Exception):
 class _Api:
     """The routes, and what they share."""
 
-    def __init__(self, database: Database, accounts: Accounts, tape: Writer) -> None:
+    def __init__(self, database: Database, accounts: Accounts, tape: Writer, provider: Provider | None) -> None:
         self.database = database
+        self.provider = provider
+        self.faults = armed()
+        self._going: set[asyncio.Task[Any]] = set()
         self.accounts = accounts
         self.metrics = Metrics()
         self.tape = tape
@@ -81,6 +91,27 @@ class _Api:
                 one_transaction.pay_async(
                     conn, account, key, order.amount_cents, currency=order.currency, fingerprint=order.fingerprint
                 ),
+            )
+
+    async def pay(self, request: Request, account: int, key: str, order: Order) -> one_transaction.Response:
+        """By recovery points: once begun it goes on to its next safe point, whether the client hangs up or not."""
+        going = asyncio.create_task(self._pay(account, key, order))
+        self._going.add(going)  # or it might be collected as garbage half way
+        going.add_done_callback(self._going.discard)
+        return await _unless_gone(request, _result_of(going))
+
+    async def _pay(self, account: int, key: str, order: Order) -> one_transaction.Response:
+        assert self.provider is not None
+        async with self.database.connection() as conn:
+            return await pay_external_async(
+                conn,
+                self.provider,
+                account,
+                key,
+                order.amount_cents,
+                currency=order.currency,
+                fingerprint=order.fingerprint,
+                faults=self.faults,
             )
 
     async def show_metrics(self, request: Request) -> Response:
@@ -134,6 +165,7 @@ class _Api:
 
 def app(
     dsn: str,
+    provider: Provider | str | None = None,
     *,
     tokens: Mapping[str, int] = LESSON_TOKENS,
     connections: int = CONNECTIONS,
@@ -141,11 +173,14 @@ def app(
 ) -> Starlette:
     """The API as an ASGI app on the database at `dsn`: `with sl.live.serve(sl.live.app(db.dsn)) as server: ...`.
 
-    `tokens` says which bearer token stands for which account. A `tape` (or the path of one, for a worker process)
+    `provider` (or its address) is who charges cards for `/v1/payments`; without one there is no such route. `tokens`
+    says which bearer token stands for which account. A `tape` (or the path of one, for a worker process)
     is told the event rows.
     """
     database = Database(dsn, connections)
-    api = _Api(database, Accounts(tokens), Tape(tape) if isinstance(tape, str) else tape)
+    tape = Tape(tape) if isinstance(tape, str) else tape
+    bank = Provider(provider, tape=tape) if isinstance(provider, str) else provider
+    api = _Api(database, Accounts(tokens), tape, bank)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -154,6 +189,7 @@ def app(
 
     routes = [
         Route("/v1/charges", api.keyed(api.charge), methods=["POST"]),
+        *([Route("/v1/payments", api.keyed(api.pay), methods=["POST"])] if bank else []),
         Route("/metrics", api.show_metrics, methods=["GET"]),
         *Products(database).routes,
     ]
@@ -165,8 +201,8 @@ def _http(answer: one_transaction.Response) -> Response:
     headers = {"Idempotent-Replayed": "true"} if answer.replayed else {}
     if answer.code < 400:
         return Response(answer.body, answer.code, headers, "application/json")
-    if answer.code == 409:
-        headers["Retry-After"] = "1"
+    if answer.code in SOON:
+        headers["Retry-After"] = SOON[answer.code]
     return problem(answer.code, DETAILS[answer.code], kind=_kind(answer.code), headers=headers)
 
 
@@ -177,6 +213,11 @@ def _kind(status: int) -> str:
 def _line(request: Request, answer: one_transaction.Response, began: float) -> tuple[str, int, str, float]:
     asked = f"{request.method} {request.url.path}"
     return asked, answer.code, " (replayed)" if answer.replayed else "", (time.monotonic() - began) * 1000
+
+
+async def _result_of(going: asyncio.Task[T]) -> T:
+    """The result of a task that goes on even when nobody waits for it any more."""
+    return await asyncio.shield(going)
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:

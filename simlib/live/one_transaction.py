@@ -75,8 +75,8 @@ def pay(
     The connection must not be in a transaction: an answer given before its commit may be taken back. ValueError says
     so, and which amounts and currencies there are.
     """
-    request = _request(account_id, key, amount_cents, currency, fingerprint)
-    _check_idle(conn)
+    request = checked_request("/v1/charges", account_id, key, amount_cents, currency, fingerprint)
+    check_idle(conn)
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with conn.transaction():
@@ -84,7 +84,7 @@ def pay(
                 claimed = conn.execute(CLAIM, request).fetchone()
                 if not claimed:
                     # Seen before. What the first one committed is visible now: serve it, do nothing.
-                    answer = _answer_to_known(conn.execute(READ, request).fetchone(), request)
+                    answer = answer_to_known(conn.execute(READ, request).fetchone(), request)
                 else:
                     # New: do the work, and save the answer in the same transaction.
                     charge = conn.execute(CHARGE, request).fetchone()
@@ -109,14 +109,14 @@ async def pay_async(
     fingerprint: str | None = None,
 ) -> Response:
     """`pay` for a service on asyncio. A task cancelled on the way (its client hung up) rolls back."""
-    request = _request(account_id, key, amount_cents, currency, fingerprint)
-    _check_idle(conn)
+    request = checked_request("/v1/charges", account_id, key, amount_cents, currency, fingerprint)
+    check_idle(conn)
     for attempt in range(1, ATTEMPTS + 1):
         try:
             async with conn.transaction():
                 claimed = await (await conn.execute(CLAIM, request)).fetchone()
                 if not claimed:
-                    answer = _answer_to_known(await (await conn.execute(READ, request)).fetchone(), request)
+                    answer = answer_to_known(await (await conn.execute(READ, request)).fetchone(), request)
                 else:
                     charge = await (await conn.execute(CHARGE, request)).fetchone()
                     answer = _created(charge, request)
@@ -142,39 +142,41 @@ class _Stored(NamedTuple):
         return self.code is not None
 
 
-def _answer_to_known(row: Any, request: Mapping[str, Any]) -> Response | None:
+def answer_to_known(row: Any, request: Mapping[str, Any]) -> Response | None:
     """What a key seen before is answered with; None if its row has gone since, so that the key is new again."""
     if row is None:
         return None
     stored = _Stored(*row)
     match verdict(stored, request["fingerprint"]):
         case Verdict.MISMATCH:
-            return Response(422, _json({"error": "this key came with another request before"}))
+            return Response(422, to_json({"error": "this key came with another request before"}))
         case Verdict.RUNNING:  # never by this code, which commits a claim and its answer together
-            return Response(409, _json({"error": "a request with this key is still running"}))
+            return Response(409, to_json({"error": "a request with this key is still running"}))
         case _:
             return Response(stored.code, stored.body.encode(), replayed=True)
 
 
 def _created(charge: Any, request: Mapping[str, Any]) -> Response:
-    return Response(201, _json({"charge_id": charge[0], **_body(request)}))
+    return Response(201, to_json({"charge_id": charge[0], **body_of(request)}))
 
 
-def _request(account_id: int, key: str, amount_cents: int, currency: str, fingerprint: str | None) -> dict[str, Any]:
+def checked_request(
+    path: str, account_id: int, key: str, amount_cents: int, currency: str, fingerprint: str | None
+) -> dict[str, Any]:
     """The values the statements take, checked before anything is claimed."""
     if type(amount_cents) is not int or not 1 <= amount_cents <= MOST_CENTS:
         raise ValueError(f"amount_cents is {amount_cents!r}; it takes a whole number of cents from 1 to {MOST_CENTS}.")
     if not isinstance(currency, str) or not re.fullmatch("[a-z]{3}", currency):
         raise ValueError(f"currency is {currency!r}; it takes three small letters, such as 'eur'.")
     request = {"account_id": account_id, "key": key, "amount_cents": amount_cents, "currency": currency}
-    return {**request, "fingerprint": fingerprint or hash_of("POST", "/v1/charges", _json(_body(request)))}
+    return {**request, "fingerprint": fingerprint or hash_of("POST", path, to_json(body_of(request)))}
 
 
-def _body(request: Mapping[str, Any]) -> dict[str, Any]:
+def body_of(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"amount_cents": request["amount_cents"], "currency": request["currency"]}
 
 
-def _check_idle(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+def check_idle(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise ValueError(
             "pay needs a connection that is in no transaction: inside one its commit would be a savepoint, "
@@ -182,5 +184,5 @@ def _check_idle(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) ->
         )
 
 
-def _json(members: Mapping[str, Any]) -> bytes:
+def to_json(members: Mapping[str, Any]) -> bytes:
     return json.dumps(members, separators=(",", ":")).encode()
