@@ -8,7 +8,7 @@ from typing import Any
 _WHERE = {
     "simlib.live.client": ("NoAnswer", "post_with_retry", "post_with_retry_async"),
     "simlib.live.crowd": ("Crowd", "at_once", "charges_locked"),
-    "simlib.live.explore": ("explore", "replay"),
+    "simlib.live.exploring": ("explore", "replay"),
     "simlib.live.faults": ("CrashAt", "HoldAt"),
     "simlib.live.http_app": ("app",),
     "simlib.live.idempotent": ("Idempotent",),

@@ -13,7 +13,7 @@ import pytest
 from psycopg import IsolationLevel
 
 from simlib import live
-from simlib.live.explore import explore, replay
+from simlib.live.exploring import explore, replay
 from simlib.live.pg.server import Postgres
 from simlib.live.search.ground import PREFIX
 from simlib.live.search.tree import Budget

@@ -1,27 +1,36 @@
 """What must hold at the end of every schedule, and who says so.
 
-Besides the learner's own invariants three things always count: a schedule ends; no error of the database reaches a
-caller; and whoever asks once more, later, gets an answer.
+Besides the learner's own invariants four things always count: a schedule ends; no error of the database reaches a
+caller; on the lesson's tables, no lease is left behind by a call that came to its end; and whoever asks once more,
+later, gets an answer.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import psycopg
 
-from simlib.live.search.arena import Arena
+from simlib.live.search.arena import LAPSE, Arena
 from simlib.live.search.connections import dress
 from simlib.live.search.moves import letter
 from simlib.live.search.play import Play
+from simlib.live.search.turns import Answer
 
 Invariant = str | Mapping[str, str] | Callable[..., Any]
-"""SQL that gives one true or false, several by name, or a callable of (conn) or (conn, provider)."""
+"""SQL that gives one true or false, several by name, or a callable.
+
+A callable is given a connection, then by their names any of the parts, and `answers`: what each session was told last.
+"""
 
 ENDLESS = "every schedule ends"
 TOLD = "no database error reaches a caller"
+FREE = "no lease outlives its call"
 ANSWERED = "a last retry gets an answer"
+
+HELD = "select count(*) from payment_keys where locked_until > clock_timestamp()"
 
 
 def by_name(invariant: Invariant) -> dict[str, str | Callable[..., Any]]:
@@ -38,12 +47,15 @@ def broken(arena: Arena, play: Play, invariants: Mapping[str, str | Callable[...
     found: dict[str, str] = {}
     if play.ending == "endless":
         return {ENDLESS: f"after {len(play.made)} moves it was still going on"}
-    last = {i: answer for i, _, answer in play.answers}
-    for i, answer in last.items():
+    for i, answer in _last(play).items():
         if isinstance(answer.error, psycopg.Error):
             found[TOLD] = f"{letter(i)} was told {type(answer.error).__name__}"
         elif answer.error is not None and _is_a_bug(answer.error):
             raise answer.error
+    if arena.study.lapse == LAPSE and not play.crashed:
+        row = arena.ground.watch.execute(HELD).fetchone()
+        if row and row[0]:
+            found[FREE] = f"{row[0]} still held, by nobody"
     if said := _last_retries(arena, play):
         found[ANSWERED] = said
     for name, invariant in invariants.items():
@@ -86,8 +98,16 @@ def _value(arena: Arena, play: Play, invariant: str | Callable[..., Any]) -> Any
                 f"The invariant {invariant!r} gives {row!r}; it takes SQL with one row of one true or false."
             )
         return row[0]
-    parts = [play.parts[name] for name in arena.study.wanted]
-    return bool(invariant(arena.ground.watch, *parts))
+    known = {**play.parts, "answers": [answer.value for _, answer in sorted(_last(play).items())]}
+    wanted = list(inspect.signature(invariant).parameters)[1:]
+    if unknown := [name for name in wanted if name not in known]:
+        raise ValueError(f"The invariant asks for {unknown[0]!r}; after conn it can have {', '.join(known)}.")
+    return bool(invariant(arena.ground.watch, *(known[name] for name in wanted)))
+
+
+def _last(play: Play) -> dict[int, Answer]:
+    """What each session was told in the end."""
+    return {i: answer for i, _, answer in play.answers}
 
 
 def _short(error: BaseException) -> str:

@@ -49,6 +49,7 @@ class _Seat:
     pgconn: Any = None
     attempt: int = 0
     visible: int = 0  # steps of this attempt that others could notice
+    unnoticed: bool = False  # the last step was none of these: a crash now is the same as one before it
     standing: Standing = field(default_factory=Standing)
     under_way: tuple[Point, Footprint, Happened] | None = None
     over: bool = False  # its last answer was delivered
@@ -125,7 +126,7 @@ class Play:
             found.append(Move(STEP, i))
             if session.answer is not None:
                 continue
-            if left[CRASH] and seat.visible and not (self.reduce and self._print(Move(STEP, i)).private):
+            if left[CRASH] and seat.visible and not (self.reduce and seat.unnoticed):
                 found.append(Move(CRASH, i))
             if left[LOSE] and session.point.losable:
                 found.append(Move(UNHEARD, i))
@@ -198,6 +199,9 @@ class Play:
             return None
         prints = {m: self._print(m) for m in {*awake, *self._asleep}} if self.reduce else {}
         if self.reduce and (alone := self._private(awake, prints)) is not None:
+            for crash in (m for m in awake if m == Move(CRASH, alone.session)):
+                asleep = frozenset(m for m in self._asleep if not dependent(prints[m], prints[crash]))
+                self.branches.append(((*self.made, crash), asleep))
             return alone
         last = self.made[-1].session if self.made else 0
         awake.sort(key=lambda m: (m.kind not in (STEP, DELIVER), m.session != last))
@@ -214,9 +218,9 @@ class Play:
         return first
 
     def _private(self, moves: list[Move], prints: Mapping[Move, Footprint]) -> Move | None:
-        """A step that nobody else can notice, and that nothing else could happen instead of: it needs no choice."""
+        """A step that nobody else can notice, and instead of which its session could only die: it needs no choice."""
         for move in moves:
-            alone = sum(m.session == move.session for m in moves) == 1
+            alone = all(m.session != move.session or m.kind in (STEP, CRASH) for m in moves)
             if move.kind == STEP and prints[move].private and alone:
                 return move
         return None
@@ -248,6 +252,7 @@ class Play:
         assert session.point is not None
         step = self._print(move)
         seat.visible += not step.private
+        seat.unnoticed = step.private
         self._now.point = session.point
         if session.answer is not None:  # it left a transaction open; whoever keeps the connections ends that
             seat.pgconn.exec_(b"rollback")
@@ -263,7 +268,7 @@ class Play:
         """A new attempt, to its first point."""
         seat = self._seats[i]
         seat.attempt += 1
-        seat.visible, seat.standing, seat.undecided, seat.under_way = 0, Standing(), False, None
+        seat.visible, seat.unnoticed, seat.standing, seat.undecided, seat.under_way = 0, False, Standing(), False, None
         seat.pgconn, job = self.arena.call(i, self.parts)
         self.arena.sessions[i].start(job)
         self._await(i)

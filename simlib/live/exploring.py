@@ -11,6 +11,7 @@ import psycopg
 
 from simlib.live.pg.server import postgres
 from simlib.live.search.arena import LAPSE, Arena, Study, Trouble
+from simlib.live.search.bank import Bank
 from simlib.live.search.ground import Ground, Schema
 from simlib.live.search.judge import Invariant, by_name
 from simlib.live.search.moves import decode, encode
@@ -18,14 +19,15 @@ from simlib.live.search.story import Story, tell, test_of
 from simlib.live.search.tree import Budget, Ended, judged, played, search
 
 ONE_CHARGE = "select count(*) = 1 from charges"
-PARTS: Mapping[str, Callable[[], Any]] = {}
+PARTS: Mapping[str, Callable[[], Any]] = {"provider": Bank}
 
 
 @dataclass(frozen=True)
 class Report:
     """What a search has seen. `violations` counts schedules by what they broke; `complete` is False when it was cut.
 
-    `story` is the shortest schedule that breaks something, None if none does; `replay(code)` plays any schedule again.
+    `story` is the shortest schedule that breaks something, None if none does; `length` its number of moves; and
+    `replay(code)` plays any schedule again.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Report:
     story: Story | None
     complete: bool
     seconds: float
+    length: int
     replay: Callable[[str], Story]
 
     def __repr__(self) -> str:
@@ -107,6 +110,7 @@ def explore(
         told(seen.shortest) if seen.shortest else None,
         seen.complete,
         seen.seconds,
+        len(seen.shortest.moves) if seen.shortest else 0,
         replay_code,
     )
 
