@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 _WHERE = {
+    "simlib.live.attacking": ("attack",),
     "simlib.live.client": ("NoAnswer", "post_with_retry", "post_with_retry_async"),
     "simlib.live.crowd": ("Crowd", "at_once", "charges_locked"),
     "simlib.live.exploring": ("explore", "replay"),
