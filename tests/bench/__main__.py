@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import clock, hand, payments
+from tests.bench import clock, explore, hand, payments
 
-PARTS = {"clock": clock.report, "payments": payments.report, "hand": hand.report}
+PARTS = {"clock": clock.report, "payments": payments.report, "hand": hand.report, "explore": explore.report}
 
 
 def main(wanted: list[str]) -> int:

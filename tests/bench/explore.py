@@ -1,0 +1,53 @@
+"""How fast schedules are searched, what leaving schedules out saves, and how long an attack takes."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+from simlib import live
+from simlib.live.attacking import attack
+from simlib.live.exploring import explore
+from simlib.live.museum import BROKEN, RIGHT
+from simlib.live.search.tree import Budget
+
+RATE = 200  # schedules a second
+ATTACK = 10.0  # seconds
+TWICE = [(1, "k", 5000)] * 2
+ROUNDS = 12
+FULL = Budget(schedules=2_000, seconds=6)
+
+
+def report() -> bool:
+    """Print them; True when all are as they should be."""
+    with live.postgres():
+        return all([_rate(), _attack(), _reduction()])
+
+
+def _rate() -> bool:
+    explore(live.pay, args=TWICE)
+    seen = [explore(live.pay, args=TWICE, reduce=False) for _ in range(ROUNDS)]
+    rate = sum(r.schedules for r in seen) / sum(r.seconds for r in seen)
+    print(f"explore: {rate:.0f} schedules a second, two sessions of pay (at least {RATE})")
+    return rate >= RATE
+
+
+def _attack() -> bool:
+    began = perf_counter()
+    board = attack(live.pay)
+    took = perf_counter() - began
+    print(f"attack(pay): {took:.1f} s, {len(board.rows)} attacks (at most {ATTACK:g})")
+    return took <= ATTACK and board.passed
+
+
+def _reduction() -> bool:
+    good = True
+    for exhibit in (*BROKEN.values(), *RIGHT):
+        reduced, full = exhibit.explore(), exhibit.explore(reduce=False, budget=FULL)
+        times = full.schedules / max(reduced.schedules, 1)
+        least = "" if full.complete else "more than "
+        print(
+            f"  {exhibit.name}: {reduced.schedules:,} schedules for {least}{full.schedules:,} ({least}{times:.1f} times)"
+        )
+        good &= math.isfinite(times) and (reduced.violating > 0) != exhibit.right
+    return good
