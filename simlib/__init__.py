@@ -29,6 +29,7 @@ _WHERE = {
     "simlib.scenarios.compare": ("compare",),
     "simlib.scenarios.double_tap": ("DoubleTap",),
     "simlib.scenarios.redelivery": ("Redelivery",),
+    "simlib.scenarios.retry_storm": ("RetryStorm",),
     "simlib.scenarios.sweep": ("sweep",),
     "simlib.views.playground": ("Playground",),
     "simlib.views.player": ("Player",),

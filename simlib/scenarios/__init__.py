@@ -6,9 +6,11 @@ from typing import Any
 
 from simlib.scenarios.double_tap import DoubleTap
 from simlib.scenarios.redelivery import Redelivery
+from simlib.scenarios.retry_storm import RetryStorm
 
 SCENARIOS: dict[str, type[Any]] = {
     "double-tap": DoubleTap,
     "redelivery": Redelivery,
+    "retry-storm": RetryStorm,
 }
 """The stories by the name they have on the command line."""

@@ -46,8 +46,7 @@ def _reduction() -> bool:
         reduced, full = exhibit.explore(), exhibit.explore(reduce=False, budget=FULL)
         times = full.schedules / max(reduced.schedules, 1)
         least = "" if full.complete else "more than "
-        print(
-            f"  {exhibit.name}: {reduced.schedules:,} schedules for {least}{full.schedules:,} ({least}{times:.1f} times)"
-        )
+        saved = f"{least}{full.schedules:,} schedules: {least}{times:.1f} times"
+        print(f"  {exhibit.name}: {reduced.schedules:,} for {saved}")
         good &= math.isfinite(times) and (reduced.violating > 0) != exhibit.right
     return good
