@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from simlib.scenarios.double_tap import DoubleTap
+from simlib.scenarios.jitter import Jitter
+from simlib.scenarios.key_table import KeyTable
+from simlib.scenarios.outage import Outage
 from simlib.scenarios.redelivery import Redelivery
 from simlib.scenarios.retry_storm import RetryStorm
 
 SCENARIOS: dict[str, type[Any]] = {
     "double-tap": DoubleTap,
+    "jitter": Jitter,
+    "key-table": KeyTable,
+    "outage": Outage,
     "redelivery": Redelivery,
     "retry-storm": RetryStorm,
 }
