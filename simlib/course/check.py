@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-LESSONS = ("00", "05")
+LESSONS = sorted(path.stem.removeprefix("lesson_") for path in Path(__file__).parent.glob("lesson_[0-9][0-9].py"))
 
 
 class NotYet(Exception):

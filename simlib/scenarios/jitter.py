@@ -19,6 +19,7 @@ from simlib.scenarios.run import Contrast, Headline, Run
 from simlib.trace import NAN, Trace
 from simlib.views.diagram import diagrams
 from simlib.views.load import Series, over_time, top_of
+from simlib.views.looks import seconds
 from simlib.views.scene import Scene
 from simlib.world.latency import Normal, durations
 from simlib.world.luck import Dice, Luck
@@ -91,7 +92,7 @@ class Jitter:
         times = np.linspace(0.0, until, BINS + 1)
         curves = [Series("writes", np.histogram(_writes(run.trace), times)[0].tolist()) for run in runs]
         top = top_of(curves)
-        label = f"writes in {until / BINS * 1000:.0f} ms"
+        label = f"writes in {seconds(until / BINS)}"
         return [over_time(times[:-1].tolist(), [curve], top=top, y_label=label, stepped=True) for curve in curves]
 
     def diagrams(self, runs: Sequence[Run]) -> list[Scene]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,6 +54,11 @@ class Exhibit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.fn.__name__)
+
+    @property
+    def source(self) -> str:
+        """Its code, as it was shipped."""
+        return inspect.getsource(self.fn)
 
     def explore(self, **how: Any) -> search.Report:
         """Every schedule of it."""
