@@ -35,14 +35,18 @@ _WHERE = {
     "simlib.live.worker": ("spawn",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
+_ROOMS = ("museum",)
 
-__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_HOME, *_ROOMS]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"simlib.live.{name}")
+    else:
         raise AttributeError(f"simlib.live has no {name!r}; it has {', '.join(__all__)}.")
-    value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 
