@@ -20,7 +20,7 @@ _WHERE = {
     "simlib.policy.retry": ("BadPolicy", "RetryPolicy", "Stop", "Wait"),
     "simlib.policy.closed_forms": ("harmonic", "layered"),
     "simlib.policy.retry_after": ("parse_retry_after",),
-    "simlib.policy.classify": ("Outcome", "classify_grpc", "classify_http"),
+    "simlib.policy.classify": ("GRPC", "HTTP", "Outcome", "classify_grpc", "classify_http"),
     "simlib.policy.keys": ("BadKey", "parse_key"),
     "simlib.policy.fingerprint": ("fingerprint",),
     "simlib.policy.verdict": ("Verdict", "verdict"),
