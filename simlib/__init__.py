@@ -31,6 +31,7 @@ _WHERE = {
     "simlib.scenarios.jitter": ("Jitter",),
     "simlib.scenarios.key_table": ("KeyTable",),
     "simlib.scenarios.outage": ("Outage",),
+    "simlib.scenarios.recovery_points": ("RecoveryPoints",),
     "simlib.scenarios.redelivery": ("Redelivery",),
     "simlib.scenarios.retry_storm": ("RetryStorm",),
     "simlib.scenarios.sweep": ("sweep",),

@@ -8,6 +8,7 @@ from simlib.scenarios.double_tap import DoubleTap
 from simlib.scenarios.jitter import Jitter
 from simlib.scenarios.key_table import KeyTable
 from simlib.scenarios.outage import Outage
+from simlib.scenarios.recovery_points import RecoveryPoints
 from simlib.scenarios.redelivery import Redelivery
 from simlib.scenarios.retry_storm import RetryStorm
 
@@ -16,6 +17,7 @@ SCENARIOS: dict[str, type[Any]] = {
     "jitter": Jitter,
     "key-table": KeyTable,
     "outage": Outage,
+    "recovery-points": RecoveryPoints,
     "redelivery": Redelivery,
     "retry-storm": RetryStorm,
 }

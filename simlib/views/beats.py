@@ -107,13 +107,17 @@ def _ends(left: Row, row: Row) -> bool:
 
 
 def _tie_calls(found: list[Beat]) -> None:
-    took: dict[tuple[int, int], Beat] = {}
+    """What a lane does for a try was asked for by the lane that took the try in, and has not passed it back yet."""
+    took: dict[tuple[int, int], list[Beat]] = {}
     asked: set[tuple[int, str]] = set()
     for beat in found:
         row = beat.first
-        at = took.get((row.request, row.attempt))
+        inside = took.setdefault((row.request, row.attempt), [])
+        at = inside[-1] if inside else None
         if row.event == "arrive":
-            took[row.request, row.attempt] = beat
+            inside.append(beat)
+        elif row.event == "reply" and len(inside) > 1 and inside[-1].first.actor == row.actor:
+            inside.pop()
         elif row.event in CALLED and at and at.first.actor != row.actor and (id(at), row.actor) not in asked:
             asked.add((id(at), row.actor))
             beat.calls = at

@@ -16,7 +16,7 @@ from simlib.trace import Recorder, Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LONG = 96  # characters of a statement that are shown
+LONG = 66  # characters of a statement that are shown
 EFFECT = re.compile(r"insert\s+into\s+charges\b", re.IGNORECASE)
 CLAIM = re.compile(r"insert\s+into\s+(idempotency_keys|payment_keys|processed_messages)\b", re.IGNORECASE)
 GIST = re.compile(r"(insert|update|delete|select)\b(?:.*?\b(?:into|from|update)\b)?\s+(\w+)", re.IGNORECASE | re.DOTALL)
