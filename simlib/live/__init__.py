@@ -35,7 +35,7 @@ _WHERE = {
     "simlib.live.worker": ("spawn",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
-_ROOMS = ("museum",)
+_ROOMS = ("faults", "museum")
 
 __all__ = [*_HOME, *_ROOMS]  # pyright: ignore[reportUnsupportedDunderAll]
 
