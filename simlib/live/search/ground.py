@@ -22,6 +22,7 @@ from psycopg.pq import ConnStatus, TransactionStatus
 from simlib.live.pg import schemas
 
 PREFIX = "simlib_explore_"
+LOCK_TIMEOUT = "30s"  # between schedules nobody holds a lock; should somebody, this is better than waiting for ever
 FRESH = 400  # schedules after which tables are truncated, so that the dead rows of deletes do not pile up
 Schema = str | Path | Callable[[psycopg.Connection[Any]], Any] | None
 
@@ -99,6 +100,7 @@ class Ground:
         if self._superuser:
             self.watch.execute("set session_replication_role = replica")
         self.watch.execute("set synchronous_commit = off")
+        self.watch.execute(f"set lock_timeout = '{LOCK_TIMEOUT}'".encode())
 
     def reset(self) -> None:
         """Rows and sequences as they were at the start."""

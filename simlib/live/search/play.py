@@ -351,15 +351,20 @@ class Play:
         return {number[p]: tuple(number[b] for b in by) for p, by in found.items()}
 
     def _clear(self) -> None:
-        """Leave no call under way, however the schedule ended."""
-        for _ in range(1 + len(self._seats)):
-            for i, seat in enumerate(self._seats):
-                session = self.arena.sessions[i]
-                if seat.pgconn is None or (i in self._aside and not session.arrived(LOOK_AGAIN)):
+        """Leave no call under way, however the schedule ended; who waits for a lock goes on once its holder is gone."""
+        deadline = time.monotonic() + PATIENCE
+        left = [i for i, seat in enumerate(self._seats) if seat.pgconn is not None]
+        while left:
+            for i in tuple(left):
+                session, pgconn = self.arena.sessions[i], self._seats[i].pgconn
+                if i in self._aside and not session.arrived(LOOK_AGAIN):
                     continue
                 self._aside.pop(i, None)
                 if session.answer is None and session.point is not None:
                     session.go(turns.CRASH)
                     session.arrived(PATIENCE)
-                if seat.pgconn.status == 0 and seat.pgconn.transaction_status != TransactionStatus.IDLE:
-                    seat.pgconn.exec_(b"rollback")
+                if pgconn.status == 0 and pgconn.transaction_status != TransactionStatus.IDLE:
+                    pgconn.exec_(b"rollback")
+                left.remove(i)
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"A session still waits for a lock {PATIENCE:.0f} s after {self.code} was over.")
