@@ -13,6 +13,7 @@ _WHERE = {
     "simlib.live.faults": ("CrashAt", "HoldAt"),
     "simlib.live.http_app": ("app",),
     "simlib.live.idempotent": ("Idempotent",),
+    "simlib.live.inbox": ("NoSuchWallet", "apply_newer", "handle", "handle_async"),
     "simlib.live.layers": ("who_resends",),
     "simlib.live.lossy": ("Duplicating", "drop_replies"),
     "simlib.live.one_transaction": ("Response", "pay", "pay_async"),
@@ -35,7 +36,7 @@ _WHERE = {
     "simlib.live.worker": ("spawn",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
-_ROOMS = ("faults", "museum")
+_ROOMS = ("consuming", "faults", "museum", "outbox", "pg_queue")
 
 __all__ = [*_HOME, *_ROOMS]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -32,6 +32,7 @@ TABLES = {
     "topups",
     "products",
     "http_answers",
+    "queue_messages",
 }
 
 
