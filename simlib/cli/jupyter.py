@@ -27,6 +27,7 @@ from simlib.cli.refusal import Refusal
 READY_WITHIN = 120.0  # s, for a cold disk
 STOP_WITHIN = 10.0  # s, for kernels that are busy
 OTHER_PORTS = 50  # tried when the usual one is taken
+KEEPER = "simlib.live.pg.keeper"  # the module that runs a database for as long as anybody uses it
 
 _SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -132,7 +133,7 @@ def _options(folder: Path, host: str, port: int, exactly: bool, own: Path) -> li
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """SIGTERM lets JupyterLab end its kernels (SIGINT would leave one); SIGKILL for whoever does not listen."""
-    kernels = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    kernels = list(_family(psutil.Process(process.pid))) if process.poll() is None else []
     process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(STOP_WITHIN)
@@ -141,3 +142,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             left.kill()
     process.kill()
     process.wait()
+
+
+def _family(process: psutil.Process) -> Iterator[psutil.Process]:
+    """A process's children and theirs, but for a database's keeper: other notebooks may use that server too."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in process.children():
+            if KEEPER not in child.cmdline():
+                yield child
+                yield from _family(child)

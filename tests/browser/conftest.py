@@ -35,7 +35,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 _failed = pytest.StashKey[bool]()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is there an event loop runs in this thread, which other tests may not want
 def browser() -> Iterator[Browser]:
     if lp.CHROMIUM is None:
         reason = "no Chromium on the path (on Debian: apt-get install chromium)"

@@ -49,7 +49,8 @@ def serving(db: Postgres, answer: Answer, **how: Any) -> Iterator[tuple[Shop, ht
         routes=[Route("/work", shop.route, methods=["GET", "POST", "PUT"])],
         middleware=[Middleware(Idempotent, dsn=db.dsn, **how)],
     )
-    with serve(app) as server, httpx.Client(base_url=server.url, headers=AUTH, **DIRECT) as client:
+    fresh = httpx.Limits(max_keepalive_connections=0)  # a server closes the connection after a route that broke
+    with serve(app) as server, httpx.Client(base_url=server.url, headers=AUTH, limits=fresh, **DIRECT) as client:
         yield shop, client
 
 
