@@ -28,6 +28,7 @@ _WHERE = {
     "simlib.trace": ("INVARIANTS", "Recorder", "Trace"),
     "simlib.scenarios.compare": ("compare",),
     "simlib.scenarios.double_tap": ("DoubleTap",),
+    "simlib.scenarios.five_cases": ("FiveCases",),
     "simlib.scenarios.jitter": ("Jitter",),
     "simlib.scenarios.key_table": ("KeyTable",),
     "simlib.scenarios.outage": ("Outage",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simlib.scenarios.double_tap import DoubleTap
+from simlib.scenarios.five_cases import FiveCases
 from simlib.scenarios.jitter import Jitter
 from simlib.scenarios.key_table import KeyTable
 from simlib.scenarios.outage import Outage
@@ -14,6 +15,7 @@ from simlib.scenarios.retry_storm import RetryStorm
 
 SCENARIOS: dict[str, type[Any]] = {
     "double-tap": DoubleTap,
+    "five-cases": FiveCases,
     "jitter": Jitter,
     "key-table": KeyTable,
     "outage": Outage,
