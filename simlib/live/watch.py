@@ -51,10 +51,15 @@ def sessions(conn: psycopg.Connection[Any], pids: Collection[int] | None = None)
 
 
 def queue(seen: Iterable[Session]) -> tuple[Session, ...]:
-    """Sessions in order: first those for whom the others wait, then those that wait for one of them."""
-    every = tuple(seen)
-    here = {s.pid for s in every}
-    return tuple(sorted(every, key=lambda s: not here.isdisjoint(s.blockers)))
+    """Sessions in order: each after all those that it waits for; sessions in a circle keep their places at the end."""
+    left = list(seen)
+    ordered: list[Session] = []
+    while left:
+        waited_for = {s.pid for s in left}
+        free = [s for s in left if waited_for.isdisjoint(s.blockers)] or left
+        ordered += free
+        left = [s for s in left if s not in free]
+    return tuple(ordered)
 
 
 def waiting(conn: psycopg.Connection[Any], pids: Collection[int] | None = None) -> Table:

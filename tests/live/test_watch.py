@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simlib import live
-from simlib.live import crowd, queue_picture
+from simlib.live import crowd, queue_picture, watch
 from simlib.live.watch import Session, table
 from simlib.views.scene import Line
 
@@ -53,6 +53,14 @@ def test_other_notebooks_are_not_seen(server: Any, db: Any) -> None:
         other.execute("select 1")
         assert live.sessions(look) == ()
         assert [s.pid for s in live.sessions(look, [other.info.backend_pid])] == [other.info.backend_pid]
+
+
+def test_each_stands_after_those_it_waits_for_and_a_circle_comes_last() -> None:
+    def one(pid: int, *blockers: int) -> Session:
+        return Session(pid, blockers, "", "")
+
+    assert [s.pid for s in watch.queue([one(3, 2), one(2, 1), one(1)])] == [1, 2, 3]
+    assert [s.pid for s in watch.queue([one(1, 2), one(2, 1), one(3)])] == [3, 1, 2]
 
 
 def test_rows_hold_no_process_numbers_and_long_statements_are_cut() -> None:
