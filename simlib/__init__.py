@@ -35,6 +35,7 @@ _WHERE = {
     "simlib.scenarios.recovery_points": ("RecoveryPoints",),
     "simlib.scenarios.redelivery": ("Redelivery",),
     "simlib.scenarios.retry_storm": ("RetryStorm",),
+    "simlib.scenarios.three_outcomes": ("ThreeOutcomes",),
     "simlib.scenarios.sweep": ("sweep",),
     "simlib.views.playground": ("Playground",),
     "simlib.views.player": ("Player",),

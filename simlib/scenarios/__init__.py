@@ -12,6 +12,7 @@ from simlib.scenarios.outage import Outage
 from simlib.scenarios.recovery_points import RecoveryPoints
 from simlib.scenarios.redelivery import Redelivery
 from simlib.scenarios.retry_storm import RetryStorm
+from simlib.scenarios.three_outcomes import ThreeOutcomes
 
 SCENARIOS: dict[str, type[Any]] = {
     "double-tap": DoubleTap,
@@ -22,5 +23,6 @@ SCENARIOS: dict[str, type[Any]] = {
     "recovery-points": RecoveryPoints,
     "redelivery": Redelivery,
     "retry-storm": RetryStorm,
+    "three-outcomes": ThreeOutcomes,
 }
 """The stories by the name they have on the command line."""
