@@ -31,6 +31,7 @@ _WHERE = {
     "simlib.scenarios.five_cases": ("FiveCases",),
     "simlib.scenarios.jitter": ("Jitter",),
     "simlib.scenarios.key_table": ("KeyTable",),
+    "simlib.scenarios.operations": ("Operations",),
     "simlib.scenarios.outage": ("Outage",),
     "simlib.scenarios.recovery_points": ("RecoveryPoints",),
     "simlib.scenarios.redelivery": ("Redelivery",),
