@@ -10,6 +10,7 @@ from simlib.knobs import check, knob
 from simlib.scenarios.run import Contrast, Headline, Run
 from simlib.trace import Recorder
 from simlib.views.diagram import diagrams
+from simlib.views.looks import plural
 from simlib.views.scene import Scene
 
 MOST = 3
@@ -130,7 +131,7 @@ class Operations:
 
     def describe(self, counts: Mapping[str, float]) -> str:
         told = ", ".join(f"{counts[f'reply {i}']:.0f}" for i in range(1, self.times + 1))
-        return f"{counts['times']} times, {counts['changes']} changes, told {told}"
+        return f"{plural(counts['times'], 'time')}, {plural(counts['changes'], 'change')}, told {told}"
 
     def headline(self, counts: Mapping[str, float]) -> Headline:
         good = counts["changes"] <= 1
