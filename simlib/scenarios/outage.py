@@ -5,29 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappush
 from typing import ClassVar
 
 import numpy as np
 
 from simlib.knobs import check, knob
 from simlib.policy.backoff import Backoff, Delays
-from simlib.policy.retry import RetryPolicy
 from simlib.scenarios.run import Contrast, Headline, Run
-from simlib.trace import Trace
+from simlib.trace import NAN, Trace
 from simlib.views.diagram import diagrams
 from simlib.views.load import Series, Window, over_time, top_of
 from simlib.views.scene import Scene
-from simlib.world.client import Client
-from simlib.world.latency import Constant, Exponential
-from simlib.world.link import Link
-from simlib.world.luck import Luck
-from simlib.world.message import CREATED, FAILED, Answer, Request
-from simlib.world.server import Server
+from simlib.world.latency import Exponential, durations
+from simlib.world.luck import Dice, Luck
 from simlib.world.world import World
 
 ONE_WAY = Exponential(0.005)  # seconds
 BASE, CAP = 1.0, 30.0  # seconds
-PER_TRY = 5.0  # seconds
 BIN = 0.25  # seconds over which arrivals are counted
 AFTER = CAP + 5.0  # seconds watched after the server is back
 FEW = 3
@@ -61,16 +56,7 @@ class Outage:
     def run_with(self, backoff: Delays, seed: int = 7) -> Run:
         """A run with a backoff of one's own in place of the one the knob names."""
         world = World(Luck(seed))
-        requests = Link(world, to="server", carries="request", latency=ONE_WAY)
-        replies = Link(world, to="phone", carries="reply", latency=ONE_WAY)
-        server = Server(world, work=self._work, answer=replies.send, service=Constant(0.0), workers=None)
-        policy = RetryPolicy(attempts=1_000, deadline=math.inf, per_try=PER_TRY, backoff=backoff)
-        phone = Client(world, policy=policy, send=requests.send)
-        requests.connect(server.arrive)
-        replies.connect(phone.receive)
-        for number in range(self.clients):
-            world.clock.at(0.0, phone.begin, number)
-        world.clock.run()
+        _return(world, self.clients, self.seconds, backoff)
         trace = world.recorder.freeze()
         series = self._series(trace)
         after = [n for second, n in zip(series["second"], series["arrivals"], strict=True) if second >= self.seconds]
@@ -104,11 +90,8 @@ class Outage:
         ]
 
     def diagrams(self, runs: Sequence[Run]) -> list[Scene]:
-        lanes, few = ("phone", "network", "server"), range(min(self.clients, FEW))
+        lanes, few = ("phone", "server"), range(min(self.clients, FEW))
         return diagrams([run.trace for run in runs], lanes=lanes, requests=few)
-
-    def _work(self, now: float, request: Request) -> Answer:
-        return FAILED if now < self.seconds else CREATED
 
     def _series(self, trace: Trace) -> dict[str, list[float]]:
         edges = np.arange(0.0, self.seconds + AFTER + BIN, BIN)
@@ -119,3 +102,38 @@ class Outage:
         """Seconds from the end of the outage until the last client had its answer."""
         good = trace.column("time")[trace.where("receive", status="201")]
         return float(good.max()) - self.seconds if len(good) else math.inf
+
+
+def _return(world: World, clients: int, seconds: float, backoff: Delays) -> None:
+    """Let everybody try at time 0, and again as the backoff says, until the server is back.
+
+    A try is one entry on the clock, its arrival; what follows from it is known there and then.
+    """
+    clock, recorder, luck = world.clock, world.recorder, world.luck
+    heap, numbers, rows = clock.heap, clock.numbers, recorder.rows
+    out, back = (durations(luck, f"network {way}", ONE_WAY).at for way in ("there", "back"))
+    dice = Dice(luck, "phone: jitter")
+    sent, arrived = recorder.kind("phone", "send", "server"), recorder.kind("server", "arrive", "phone")
+    no, yes = (recorder.kind("server", "reply", "phone", status) for status in ("503", "201"))
+    told_no, told_yes = (recorder.kind("phone", "receive", "server", status) for status in ("503", "201"))
+    waits = recorder.kind("phone", "backoff")
+    previous: list[float | None] = [None] * clients
+
+    def arrive(now: float, what: tuple[int, int, float]) -> None:
+        number, attempt, left = what
+        hears = now + back(number, attempt)
+        if now >= seconds:
+            rows.extend((left, sent, number, attempt, -1, NAN, now, arrived, number, attempt, -1, NAN,
+                         now, yes, number, attempt, -1, NAN, hears, told_yes, number, attempt, -1, NAN))  # fmt: skip
+            return
+        wait = previous[number] = backoff.delay(attempt, dice.of(number, attempt), previous[number])
+        rows.extend((left, sent, number, attempt, -1, NAN, now, arrived, number, attempt, -1, NAN,
+                     now, no, number, attempt, -1, NAN, hears, told_no, number, attempt, -1, NAN,
+                     hears, waits, number, attempt, -1, wait))  # fmt: skip
+        leaves = hears + wait
+        at = leaves + out(number, attempt + 1)
+        heappush(heap, (at, 1, next(numbers), arrive, (number, attempt + 1, leaves)))
+
+    for number in range(clients):
+        clock.at(out(number, 1), arrive, (number, 1, 0.0))
+    clock.run()
