@@ -27,6 +27,8 @@ _WHERE = {
     "simlib.table": ("Table",),
     "simlib.trace": ("INVARIANTS", "Recorder", "Trace"),
     "simlib.scenarios.compare": ("compare",),
+    "simlib.scenarios.delivery": ("Delivery",),
+    "simlib.scenarios.two_generals": ("TwoGenerals",),
     "simlib.scenarios.double_tap": ("DoubleTap",),
     "simlib.scenarios.five_cases": ("FiveCases",),
     "simlib.scenarios.jitter": ("Jitter",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simlib.scenarios.delivery import Delivery
 from simlib.scenarios.double_tap import DoubleTap
 from simlib.scenarios.five_cases import FiveCases
 from simlib.scenarios.jitter import Jitter
@@ -14,8 +15,10 @@ from simlib.scenarios.recovery_points import RecoveryPoints
 from simlib.scenarios.redelivery import Redelivery
 from simlib.scenarios.retry_storm import RetryStorm
 from simlib.scenarios.three_outcomes import ThreeOutcomes
+from simlib.scenarios.two_generals import TwoGenerals
 
 SCENARIOS: dict[str, type[Any]] = {
+    "delivery": Delivery,
     "double-tap": DoubleTap,
     "five-cases": FiveCases,
     "jitter": Jitter,
@@ -26,5 +29,6 @@ SCENARIOS: dict[str, type[Any]] = {
     "redelivery": Redelivery,
     "retry-storm": RetryStorm,
     "three-outcomes": ThreeOutcomes,
+    "two-generals": TwoGenerals,
 }
 """The stories by the name they have on the command line."""
