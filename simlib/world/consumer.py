@@ -84,6 +84,7 @@ class Consumer:
         self._life = 0
         kind = world.recorder.kind
         self._arrived = kind(name, "arrive", "broker")
+        self._lost = kind(name, "lose", name, "message")
         self._skipped = kind(store, "skip")
         self._effect = kind(store, "effect")
         self._saved = kind(marks, "save", "", "seen")
@@ -92,6 +93,7 @@ class Consumer:
     def receive(self, now: float, delivery: Delivery) -> None:
         """The broker hands over a message; while the consumer is down it falls on the floor."""
         if self._life < 0:
+            self._rows.extend((now, self._lost, delivery[0], delivery[1], delivery[2], NAN))
             return
         self._rows.extend((now, self._arrived, delivery[0], delivery[1], delivery[2], NAN))
         self._buffer.append(delivery)
