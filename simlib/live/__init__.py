@@ -8,6 +8,7 @@ from typing import Any
 _WHERE = {
     "simlib.live.attacking": ("attack",),
     "simlib.live.client": ("NoAnswer", "post_with_retry", "post_with_retry_async"),
+    "simlib.live.completer": ("complete",),
     "simlib.live.crowd": ("Crowd", "at_once", "charges_locked"),
     "simlib.live.exploring": ("explore", "replay"),
     "simlib.live.faults": ("CrashAt", "HoldAt"),
