@@ -169,7 +169,7 @@ class _Panel:
         x = self.x[row.actor]
         if row.event in ("arrive", "receive") or (row.event == "reply" and beat.lands and self._lost(beat.lands)):
             return None
-        text = ", ".join(filter(None, map(self.name, beat.rows)))
+        text = ", ".join(filter(None, dict.fromkeys(map(self.name, beat.rows))))
         if look.flies and row.peer in self.x and row.peer != row.actor:
             return self._message(beat, text)
         ink = "muted" if chief.event in ("timeout", "backoff", "wait") else "text"

@@ -84,7 +84,7 @@ def test_the_trace_is_written_as_parquet(tmp_path: Path, capsys: pytest.CaptureF
         (("double-tap", "--purchases", "1.5"), "is '1.5'; it takes 1 to "),
         (("double-tap", "--purchases", "1" + "0" * 30), "it takes 1 to "),
         (("doubletap",), "there is no scenario 'doubletap'; did you mean double-tap."),
-        (("zzz",), "there is no scenario 'zzz'; the scenarios are double-tap"),
+        (("zzz",), "there is no scenario 'zzz'; the scenarios are delivery, double-tap"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
 )

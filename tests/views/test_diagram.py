@@ -6,7 +6,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simlib.trace import EVENTS, Recorder
@@ -88,6 +88,10 @@ def test_words_do_not_overlap(keys: bool, timeout: float) -> None:
     check_legible(diagram(two_taps(keys=keys, timeout=timeout), lanes=LANES))
 
 
+TWICE_AT_ONCE = [(1.0, "backoff", "database"), *[(0.0, "ack", "phone")] * 11, (1.0, "backoff", "database")]
+
+
+@example(TWICE_AT_ONCE)
 @given(st.lists(st.tuples(st.floats(0, 100), st.sampled_from(sorted(EVENTS)), st.sampled_from(LANES)), max_size=30))
 def test_words_do_not_overlap_whatever_happens(told: list[tuple[float, str, str]]) -> None:
     log = Recorder()
