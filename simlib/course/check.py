@@ -15,6 +15,13 @@ class NotYet(Exception):
     """An answer that does not hold; the message is the story of how it fails, never the answer."""
 
 
+def a_function(answer: Any) -> Callable[..., Any]:
+    """The answer, if it is a function."""
+    if not callable(answer):
+        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
+    return answer
+
+
 @dataclass(frozen=True)
 class Result:
     """How an answer did: the exercise, whether it holds, and what there is to say."""

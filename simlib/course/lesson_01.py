@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.policy.classify import Outcome, classify_http
 from simlib.scenarios.three_outcomes import ThreeOutcomes
 
@@ -36,7 +35,7 @@ def exercise_1(answer: Any) -> str:
 
 def exercise_2(answer: Any) -> str:
     """Which of the three outcomes a status is, and which the lack of one."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for status in STATUSES:
         right, said = WORDS[classify_http(status)], fn(status)
         if said != right:
@@ -48,7 +47,7 @@ def exercise_2(answer: Any) -> str:
 
 def exercise_3(answer: Any) -> str:
     """Finding one's own payment among others."""
-    fn = _function(answer)
+    fn = a_function(answer)
     found = fn(list(PAYMENTS), {"reference": "b2", "cents": 5000, "day": "Tuesday"})
     if found != PAYMENTS[1]:
         raise NotYet(
@@ -66,9 +65,3 @@ def _why(status: int, right: str) -> str:
     if right == "no answer":
         return "something broke on the way, and the work may have been done before"
     return "the server says that it was done" if right == "yes" else "the server says that it was not done"
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
-    return answer

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.scenarios.delivery import Delivery
 from simlib.scenarios.two_generals import TwoGenerals
 
@@ -33,7 +32,7 @@ def exercise_1(answer: Any) -> str:
 
 def exercise_2(answer: Any) -> str:
     """The receiver: which of these deliveries are to be handled."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for stream in STREAMS:
         seen: set[str] = set()
         handled = [message for message in stream if fn(message, seen)]
@@ -44,15 +43,9 @@ def exercise_2(answer: Any) -> str:
 
 def exercise_3(answer: Any) -> str:
     """Who of the two generals cannot be sure, for any number of messages."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for depth in range(1, 9):
         right = "A" if TwoGenerals(depth=depth).run().counts["writer"] else "B"
         if fn(depth) != right:
             raise NotYet(f"With {depth} messages it is the other one. Who wrote the last of them?")
     return "whoever writes the last message cannot know whether it arrived, however many there are."
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
-    return answer

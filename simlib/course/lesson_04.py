@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.policy.fingerprint import fingerprint
 
 KEEP = {
@@ -31,7 +30,7 @@ PAIRS: tuple[tuple[tuple[str, str, bytes], tuple[str, str, bytes], str], ...] = 
 
 def exercise_1(answer: Any) -> str:
     """The key of a purchase, for every try of it, before and after a restart."""
-    fn = _function(answer)
+    fn = a_function(answer)
     memory: dict[str, str] = {}
     first, again = fn("shoes on Monday", memory), fn("shoes on Monday", memory)
     if not isinstance(first, str) or not first:
@@ -55,7 +54,7 @@ def exercise_1(answer: Any) -> str:
 
 def exercise_2(answer: Any) -> str:
     """Whether two requests are the same to a server that keeps keys."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for one, other, what in PAIRS:
         right, said = fingerprint(*one) == fingerprint(*other), fn(one, other)
         if bool(said) is not right:
@@ -65,14 +64,8 @@ def exercise_2(answer: Any) -> str:
 
 def exercise_3(answer: Any) -> str:
     """Which answers to keep beside the key."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for status, (right, why) in KEEP.items():
         if bool(fn(status)) is not right:
             raise NotYet(f"{status}: {'keep it' if right else 'do not keep it'}; {why}.")
     return "what is final is kept, what may change is not."
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
-    return answer

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
 
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.live.crowd import at_once
 from simlib.live.pg.server import postgres
 
 
 def exercise_1(answer: Any) -> str:
     """A function that pays and survives what a customer does, and five at once."""
-    answer = _function(answer)
+    answer = a_function(answer)
     with postgres() as db, db.connect() as conn:
         first = answer(conn, 1, "key", 5000)
         _expect(first, 201, "A first payment")
@@ -58,7 +57,7 @@ def exercise_2(answer: Any) -> str:
 
 def exercise_3(answer: Any) -> str:
     """A function that pays at SERIALIZABLE: those who lost are to run again."""
-    answer = _function(answer)
+    answer = a_function(answer)
     with postgres() as db, db.connect() as conn:
         level = psycopg.IsolationLevel.SERIALIZABLE
         crowd = at_once(db, lambda c: answer(c, 1, "crowd", 700), isolation=level)
@@ -77,12 +76,6 @@ def _expect(response: Any, code: int, what: str) -> None:
     got = getattr(response, "code", None)
     if got != code:
         raise NotYet(f"{what} should be answered {code}; your function answered {response!r}.")
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
-    return answer
 
 
 def _charges(conn: psycopg.Connection[Any]) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
 
 from simlib import knobs
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.live.pg.server import postgres
 from simlib.scenarios.recovery_points import RecoveryPoints
 
@@ -44,7 +43,7 @@ def exercise_1(answer: Any) -> str:
 
 def exercise_2(answer: Any) -> str:
     """What to do with a request, from the row of its key."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for row, now, fingerprint, right, why in ROWS:
         said = fn(row, now, fingerprint)
         if said != right:
@@ -54,7 +53,7 @@ def exercise_2(answer: Any) -> str:
 
 def exercise_3(answer: Any) -> str:
     """A last write that only the holder of the lease can make."""
-    fn = _function(answer)
+    fn = a_function(answer)
     with postgres() as db, db.connect() as conn:
         for account, key in ((1, "k"), (1, "other"), (2, "k")):
             conn.execute(START, [account, key, "mine"])
@@ -78,9 +77,3 @@ def exercise_3(answer: Any) -> str:
 def _row(conn: psycopg.Connection[Any], account: int, key: str) -> tuple[Any, ...]:
     row = conn.execute(LOOK, [account, key]).fetchone()
     return row if row is not None else ("gone",)
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
-    return answer

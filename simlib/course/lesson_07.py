@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
 
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.live.exploring import explore
 from simlib.live.pg.server import postgres
 from simlib.live.pg_queue import Message
@@ -35,7 +34,7 @@ def exercise_1(answer: Any) -> str:
 
 def exercise_2(answer: Any) -> str:
     """A consumer of top-ups that applies each event once."""
-    fn = _function(answer)
+    fn = a_function(answer)
     with postgres() as db, db.connect() as conn:
         conn.execute(WALLET)
         for number, (event, cents) in enumerate(FED, 1):
@@ -86,9 +85,3 @@ def _message(number: int, event: str, cents: int) -> Message:
 def _one(conn: psycopg.Connection[Any], query: str) -> Any:
     row = conn.execute(query.encode()).fetchone()
     return None if row is None else row[0]
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
-    return answer

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.policy.classify import GRPC, HTTP, Outcome
 from simlib.policy.retry_after import parse_retry_after
 from simlib.scenarios.jitter import Jitter
@@ -20,7 +19,7 @@ CLIENTS, SEEDS = 50, range(30, 36)
 
 def exercise_1(answer: Any) -> str:
     """Whether to try again, from the status of an answer to a request that carries a key."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for status, row in HTTP.items():
         right = row.outcome in (Outcome.TRANSIENT, Outcome.UNKNOWN)
         if bool(fn(status)) is not right:
@@ -52,7 +51,7 @@ def exercise_2(answer: Any) -> str:
 
 def exercise_3(answer: Any) -> str:
     """Seconds to wait as a Retry-After header says, or None where it says nothing that can be used."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for header in HEADERS:
         right, said = parse_retry_after(header, NOW), fn(header, NOW)
         if not _same(said, right):
@@ -82,9 +81,3 @@ def _hint(header: str, right: float | None) -> str:
         if right == 0
         else "A header is whole seconds, or an HTTP date, which is in GMT."
     )
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
-    return answer

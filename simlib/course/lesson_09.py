@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simlib import knobs
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.policy.closed_forms import layered
 from simlib.scenarios.retry_storm import RetryStorm
 
@@ -17,7 +17,7 @@ CURES = {"budget": None, "jitter": False, "breaker": False, "shed": False, "prop
 
 def exercise_1(answer: Any) -> str:
     """Calls at the bottom of one tap, from the failure, the tries and the layers."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for failure, tries, layers in ((0.0, 3, 3), (1.0, 3, 3), (0.5, 3, 3), (0.05, 2, 4), (0.9, 5, 1), (1.0, 2, 4)):
         right, said = layered(failure, [tries] * layers).calls, fn(failure, tries, layers)
         if not isinstance(said, int | float) or not math.isclose(said, right, rel_tol=1e-6):
@@ -79,10 +79,4 @@ def _allowed(budget: Callable[[], Any], good: float) -> int:
 def _storm(answer: Any) -> RetryStorm:
     if not isinstance(answer, RetryStorm):
         raise NotYet(f"Your answer is {answer!r}; give a storm, such as sl.RetryStorm(layers=2, cause='slow').")
-    return answer
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
     return answer

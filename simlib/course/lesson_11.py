@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
 
-from simlib.course.check import NotYet
+from simlib.course.check import NotYet, a_function
 from simlib.live.exploring import explore, replay
 from simlib.live.museum import BROKEN, TWICE, one_charge
 from simlib.live.recovery_points import pay_external
@@ -34,7 +33,7 @@ def exercise_1(answer: Any) -> str:
 
 def exercise_2(answer: Any) -> str:
     """A payment that survives two sessions at once and a death at any point."""
-    fn = _function(answer)
+    fn = a_function(answer)
     for crashes in (0, 1):
         report = explore(fn, args=TWICE, crashes=crashes, budget=Budget(schedules=600, seconds=30))
         if report.story is not None:
@@ -66,9 +65,3 @@ def exercise_3(answer: Any) -> str:
     if late.violating < seen.violating:
         raise NotYet(f"It misses some: {late.violating} schedules found, and {seen.violating} go wrong.")
     return f"it is true of the right one and false in all {late.violating} schedules that went wrong."
-
-
-def _function(answer: Any) -> Callable[..., Any]:
-    if not callable(answer):
-        raise NotYet(f"Your answer is {answer!r}; give the function itself, without brackets.")
-    return answer
