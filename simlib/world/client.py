@@ -55,6 +55,7 @@ class Client:
         self._ended = ended
         self._dice = Dice(world.luck, f"{name}: jitter")
         self._timeouts = Timeouts(clock, policy.per_try, self._time_out)
+        self._start = self._timeouts.start
         self._last_full = policy.deadline - policy.per_try  # a try that begins later is cut short by the deadline
         self._waiting = self._timeouts.waiting
         self._before: dict[int, tuple[float, bool]] = {}  # of a request tried again: the wait, and was it a time-out
@@ -74,7 +75,7 @@ class Client:
         """A new intent: send its first try."""
         key = self._key
         request = (number, 1, key(number, 1), now)
-        if self._guarded and not self._afforded(now, request):
+        if self._guarded and not (self._afforded(now, request) and self._allowed(now, request)):
             return
         self._try(now, request)
 
@@ -98,13 +99,12 @@ class Client:
 
     def _try(self, now: float, request: Request) -> None:
         number, attempt, key, began = request
-        if self._guarded and not self._allowed(now, request):
-            return
         self._rows.extend((now, self._sent, number, attempt, key, NAN))
         if now - began > self._last_full:
             self._timeouts.start_shorter(now, request, began + self._policy.deadline - now)
         else:
-            self._timeouts.start(now, request)
+            start = self._start
+            start(now, request)
         send = self._send
         send(now, request)
 
@@ -130,7 +130,10 @@ class Client:
     def _again(self, now: float, request: Request) -> None:
         """The wait is over: the next try."""
         number, attempt, _, began = request
-        self._try(now, (number, attempt + 1, self._key(number, attempt + 1), began))
+        request = (number, attempt + 1, self._key(number, attempt + 1), began)
+        if self._guarded and not self._allowed(now, request):
+            return
+        self._try(now, request)
 
     def _time_out(self, now: float, request: Request) -> None:
         self._rows.extend((now, self._timeout, request[0], request[1], request[2], NAN))

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from numpy.random import PCG64, Generator, SeedSequence
+from numpy.random import PCG64, Generator
+from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
 Numbers: TypeAlias = NDArray[np.float64]
@@ -25,6 +26,18 @@ FIRST = 1024  # numbers a stream draws at first; it then doubles whenever it run
 _NONE = np.empty(0).data
 
 
+class _State(ISeedSequence):
+    """The state PCG64 begins with, as it is: the bits of a digest are as mixed as numpy's own mixing makes them."""
+
+    __slots__ = ("_words",)
+
+    def __init__(self, words: NDArray[np.uint64]) -> None:
+        self._words = words
+
+    def generate_state(self, n_words: int, dtype: object = np.uint32) -> NDArray[np.uint64]:
+        return self._words
+
+
 class Luck:
     """All the luck of one run; `seed` is any whole number."""
 
@@ -34,7 +47,7 @@ class Luck:
     def generator(self, purpose: str, attempt: int = 0) -> Generator:
         """The stream of this name, from its beginning: the same on every platform and in every process."""
         name = hashlib.sha256(f"{self.seed}/{purpose}/{attempt}".encode()).digest()
-        return Generator(PCG64(SeedSequence(np.frombuffer(name, "<u4"))))
+        return Generator(PCG64(_State(np.frombuffer(name, "<u8"))))
 
     def uniforms(self, purpose: str) -> Draws:
         """One number from 0 up to, not including, 1 for every request and attempt."""

@@ -59,6 +59,7 @@ class Server:
         self._done = self._finish if after is None else self._effect
         self._free = [0.0] * (workers or 1)  # a heap: when each worker is free again
         self._hold = _nobody if workers is None else heapreplace
+        self._choosy = limit is not None or patience is not None
         self._limit = limit
         self._patience = patience
         self._pace = pace
@@ -73,12 +74,9 @@ class Server:
         number, attempt, key, _ = request
         self._rows.extend((now, self._arrived, number, attempt, key, NAN))
         start = self._free[0]
-        if start <= now:
+        if start < now:
             start = now
-        elif self._limit is not None and self._is_full(now, start):
-            self._refuse(now, request)
-            return
-        if self._patience is not None and start - request[3] > self._patience:
+        if self._choosy and not self._admits(now, request, start):
             self._refuse(now, request)
             return
         try:
@@ -90,15 +88,18 @@ class Server:
         hold(self._free, done if self._after is None else done + self._after.at(number, attempt))
         heappush(self._heap, (done, 1, next(self._numbers), self._done, request))
 
-    def _is_full(self, now: float, start: float) -> bool:
-        """Whether the line is full; if not, this request has joined it until `start`."""
-        starts = self._starts
-        while starts and starts[0] <= now:
-            starts.popleft()
-        if len(starts) == self._limit:
-            return True
-        starts.append(start)
-        return False
+    def _admits(self, now: float, request: Request, start: float) -> bool:
+        """Whether a request that would be taken up at `start` may join the line."""
+        if self._patience is not None and start - request[3] > self._patience:
+            return False
+        if start > now and self._limit is not None:
+            starts = self._starts
+            while starts and starts[0] <= now:
+                starts.popleft()
+            if len(starts) == self._limit:
+                return False
+            starts.append(start)
+        return True
 
     def _refuse(self, now: float, request: Request) -> None:
         self._rows.extend((now, self._refused, request[0], request[1], request[2], NAN))

@@ -42,7 +42,7 @@ def test_streams_are_their_own() -> None:
 
 def test_the_numbers_are_the_same_on_every_machine() -> None:
     """Written down once; a change here changes every saved lesson."""
-    assert [round(Luck(7).uniforms("taps").at(i, 1), 6) for i in range(3)] == [0.737459, 0.056561, 0.991376]
+    assert [round(Luck(7).uniforms("taps").at(i, 1), 6) for i in range(3)] == [0.031446, 0.890391, 0.970228]
 
 
 def test_dice_of_one_try_roll_the_same_whatever_was_rolled_before() -> None:
