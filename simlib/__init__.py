@@ -39,6 +39,7 @@ _WHERE = {
     "simlib.scenarios.redelivery": ("Redelivery",),
     "simlib.scenarios.retry_storm": ("RetryStorm",),
     "simlib.scenarios.three_outcomes": ("ThreeOutcomes",),
+    "simlib.scenarios.two_regions": ("TwoRegions",),
     "simlib.scenarios.sweep": ("sweep",),
     "simlib.views.playground": ("Playground",),
     "simlib.views.player": ("Player",),

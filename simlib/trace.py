@@ -42,6 +42,7 @@ EVENTS: dict[str, str] = {
     "claim": "a key is new: the actor now owns it",
     "wait": "a duplicate waits for the one that holds its key",
     "effect": "the work happens: the thing that must not happen twice; value is its size",
+    "undo": "an effect is taken back: a refund; value is its size",
     "save": "the answer is kept beside its key",
     "replay": "a saved answer is served again instead of the work",
     "refuse": "a request is turned away; status says with which answer",

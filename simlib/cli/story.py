@@ -21,6 +21,8 @@ _WORDS = {
     "wait": "waits for the key",
     "effect": "CHARGE {money}",
     "save": "saves the answer",
+    "undo": "REFUND {money}",
+    "copy": "row to {peer}",
     "replay": "replays {status}",
     "refuse": "refuses: {status}",
     "timeout": "times out",
@@ -81,7 +83,7 @@ def _words(row: dict[str, Any]) -> str:
     value = row["value"] or 0.0
     event = str(row["event"])
     pattern = _WORDS.get(event, event.replace("_", " "))
-    return pattern.format(status=row["status"], money=f"{value / 100:.2f}", seconds=f"{value:.2f} s")
+    return pattern.format(status=row["status"], money=f"{value / 100:.2f}", seconds=f"{value:.2f} s", peer=row["peer"])
 
 
 def _at(lanes: list[str], name: str) -> int:

@@ -16,6 +16,7 @@ from simlib.scenarios.redelivery import Redelivery
 from simlib.scenarios.retry_storm import RetryStorm
 from simlib.scenarios.three_outcomes import ThreeOutcomes
 from simlib.scenarios.two_generals import TwoGenerals
+from simlib.scenarios.two_regions import TwoRegions
 
 SCENARIOS: dict[str, type[Any]] = {
     "delivery": Delivery,
@@ -30,5 +31,6 @@ SCENARIOS: dict[str, type[Any]] = {
     "retry-storm": RetryStorm,
     "three-outcomes": ThreeOutcomes,
     "two-generals": TwoGenerals,
+    "two-regions": TwoRegions,
 }
 """The stories by the name they have on the command line."""

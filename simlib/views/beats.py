@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from simlib.views.looks import LOOKS, Row
 
-CALLED = frozenset(["claim", "wait", "effect", "save", "replay", "refuse", "lease", "take_over", "fence", "skip"])
+CALLED = frozenset(
+    ["claim", "wait", "effect", "save", "replay", "refuse", "lease", "take_over", "fence", "skip", "undo"]
+)
 """What a lane does because another one, which took the request in, asked it to."""
 
 

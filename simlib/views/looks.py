@@ -49,6 +49,7 @@ LOOKS: dict[str, Look] = {
     "claim": Look("tick", "text", "key is new", rank=2),
     "wait": Look("bar", "wait", "waits for the first", rank=3),
     "effect": Look("square", "good", "charge {n}", rank=8),
+    "undo": Look("hollow", "good", "refund", rank=8),
     "save": Look("tick", "text", "answer saved", rank=1),
     "replay": Look("ring", "good", "key known: saved answer", rank=7),
     "refuse": Look("stop", "other", "refused: {status}", rank=6),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from simlib.policy.classify import Outcome
@@ -180,6 +180,36 @@ class Client:
             self._policy.budget.on_result(ok, now, retry=attempt > 1, timed_out=timed_out)
         if self._policy.breaker is not None:
             self._policy.breaker.record(ok, now)
+
+
+class Roaming(Client):
+    """A client whose tries go to one of several peers: `home(attempt)` says to which, by its place among them."""
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        policy: Policy,
+        sends: Sequence[Receiver],
+        peers: Sequence[str],
+        home: Callable[[int], int],
+        name: str = "phone",
+    ) -> None:
+        super().__init__(world, policy=policy, send=sends[0], name=name, peer=peers[0])
+        recorder = world.recorder
+        self._home = home
+        self._ways = [
+            (send, recorder.kind(name, "send", peer), Kinds(recorder, name, "receive", peer))
+            for send, peer in zip(sends, peers, strict=True)
+        ]
+
+    def receive(self, now: float, reply: Reply) -> None:
+        self._received = self._ways[self._home(reply[1])][2]
+        super().receive(now, reply)
+
+    def _try(self, now: float, request: Request) -> None:
+        self._send, self._sent, _ = self._ways[self._home(request[1])]
+        super()._try(now, request)
 
 
 _SUCCESS, _UNKNOWN = Outcome.SUCCESS, Outcome.UNKNOWN  # Python 3.11 looks an enum's members up slowly

@@ -58,7 +58,7 @@ def messages(trace: Trace) -> Counter[tuple[str, str]]:
     seen: Counter[tuple[str, str]] = Counter()
     for kind in trace.column("kind").tolist():
         actor, event, peer, _ = trace.kinds[kind]
-        if event in ("send", "reply", "deliver", "redeliver"):
+        if event in ("send", "reply", "deliver", "redeliver", "copy"):
             seen["left", peer] += 1
         elif event in ("arrive", "receive"):
             seen["got", actor] += 1
