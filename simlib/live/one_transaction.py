@@ -88,7 +88,7 @@ def pay(
                 else:
                     # New: do the work, and save the answer in the same transaction.
                     charge = conn.execute(CHARGE, request).fetchone()
-                    answer = _created(charge, request)
+                    answer = created(charge, request)
                     conn.execute(SAVE, {**request, "code": answer.code, "body": answer.body.decode()})
         except LOST:
             if attempt == ATTEMPTS:
@@ -119,7 +119,7 @@ async def pay_async(
                     answer = answer_to_known(await (await conn.execute(READ, request)).fetchone(), request)
                 else:
                     charge = await (await conn.execute(CHARGE, request)).fetchone()
-                    answer = _created(charge, request)
+                    answer = created(charge, request)
                     await conn.execute(SAVE, {**request, "code": answer.code, "body": answer.body.decode()})
         except LOST:
             if attempt == ATTEMPTS:
@@ -156,7 +156,8 @@ def answer_to_known(row: Any, request: Mapping[str, Any]) -> Response | None:
             return Response(stored.code, stored.body.encode(), replayed=True)
 
 
-def _created(charge: Any, request: Mapping[str, Any]) -> Response:
+def created(charge: Any, request: Mapping[str, Any]) -> Response:
+    """The answer to a new charge, from the row that its insert returned."""
     return Response(201, to_json({"charge_id": charge[0], **body_of(request)}))
 
 

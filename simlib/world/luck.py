@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import PCG64, Generator
@@ -47,7 +47,8 @@ class Luck:
     def generator(self, purpose: str, attempt: int = 0) -> Generator:
         """The stream of this name, from its beginning: the same on every platform and in every process."""
         name = hashlib.sha256(f"{self.seed}/{purpose}/{attempt}".encode()).digest()
-        return Generator(PCG64(_State(np.frombuffer(name, "<u8"))))
+        state: Any = _State(np.frombuffer(name, "<u8"))  # numpy's stubs do not know what its manual says
+        return Generator(PCG64(state))
 
     def uniforms(self, purpose: str) -> Draws:
         """One number from 0 up to, not including, 1 for every request and attempt."""
