@@ -9,6 +9,7 @@ _WHERE = {
     "simlib.live.attacking": ("attack",),
     "simlib.live.client": ("NoAnswer", "post_with_retry", "post_with_retry_async"),
     "simlib.live.completer": ("complete",),
+    "simlib.live.contract": ("contract", "keep_contract"),
     "simlib.live.crowd": ("Crowd", "at_once", "charges_locked"),
     "simlib.live.exploring": ("explore", "replay"),
     "simlib.live.faults": ("CrashAt", "HoldAt"),
@@ -37,7 +38,7 @@ _WHERE = {
     "simlib.live.worker": ("spawn",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
-_ROOMS = ("consuming", "faults", "museum", "outbox", "pg_queue")
+_ROOMS = ("consuming", "daily_keys", "faults", "museum", "outbox", "pg_queue", "webhooks")
 
 __all__ = [*_HOME, *_ROOMS]  # pyright: ignore[reportUnsupportedDunderAll]
 

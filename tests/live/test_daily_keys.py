@@ -36,7 +36,7 @@ def charges(conn: psycopg.Connection[Any]) -> int:
 
 def test_the_plain_advice_is_refused(db: Any) -> None:
     """A table by day of creation cannot keep (account_id, key) unique: 0A000."""
-    with db.connect() as conn, pytest.raises(FeatureNotSupported, match="primary key|unique"):
+    with db.connect() as conn, pytest.raises(FeatureNotSupported, match="partition"):
         conn.execute(
             "create table keys_by_day (account_id bigint, key text, day date, primary key (account_id, key)) "
             "partition by range (day)"
