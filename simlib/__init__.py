@@ -12,7 +12,9 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "simlib.course.check": ("check",),
+    "simlib.course.pitfalls": ("pitfall", "pitfalls"),
     "simlib.course.predict": ("Predict",),
+    "simlib.course.quiz": ("Quiz",),
     "simlib.policy.backoff": ("Backoff",),
     "simlib.policy.budget": ("RetryBudget",),
     "simlib.policy.budgets": ("BUDGETS", "AdaptiveThrottle", "AwsStandard", "Envoy", "Finagle", "GrpcThrottle"),
