@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "simlib.course.check": ("check",),
+    "simlib.course.cheat_sheet": ("cheat_sheet",),
+    "simlib.course.glossary": ("glossary",),
     "simlib.course.pitfalls": ("pitfall", "pitfalls"),
     "simlib.course.predict": ("Predict",),
     "simlib.course.quiz": ("Quiz",),
@@ -35,6 +37,7 @@ _WHERE = {
     "simlib.scenarios.five_cases": ("FiveCases",),
     "simlib.scenarios.jitter": ("Jitter",),
     "simlib.scenarios.key_table": ("KeyTable",),
+    "simlib.scenarios.offsets": ("Offsets",),
     "simlib.scenarios.operations": ("Operations",),
     "simlib.scenarios.outage": ("Outage",),
     "simlib.scenarios.recovery_points": ("RecoveryPoints",),

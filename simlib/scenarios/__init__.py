@@ -9,6 +9,7 @@ from simlib.scenarios.double_tap import DoubleTap
 from simlib.scenarios.five_cases import FiveCases
 from simlib.scenarios.jitter import Jitter
 from simlib.scenarios.key_table import KeyTable
+from simlib.scenarios.offsets import Offsets
 from simlib.scenarios.operations import Operations
 from simlib.scenarios.outage import Outage
 from simlib.scenarios.recovery_points import RecoveryPoints
@@ -24,6 +25,7 @@ SCENARIOS: dict[str, type[Any]] = {
     "five-cases": FiveCases,
     "jitter": Jitter,
     "key-table": KeyTable,
+    "offsets": Offsets,
     "operations": Operations,
     "outage": Outage,
     "recovery-points": RecoveryPoints,
