@@ -9,7 +9,7 @@ PYTHON ?=
 JOBS ?= 2
 ARGS ?=
 
-.PHONY: help lab doctor test lint types bench conformance theory soak classroom notebooks screenshots picture lock wheel clean
+.PHONY: help lab doctor test lint types bench conformance theory soak classroom notebooks pages screenshots picture lock wheel clean
 .NOTPARALLEL:
 
 help:
@@ -42,6 +42,9 @@ conformance: $(VENV)/.test
 
 notebooks: $(VENV)/.test
 	$(BIN)/python -m tests.notebooks.refresh $(ARGS)
+
+pages: $(VENV)/.test
+	$(BIN)/python -m tests.notebooks.pages
 
 screenshots: $(VENV)/.test
 	$(BIN)/python -m tests.browser.screenshots $(ARGS)
