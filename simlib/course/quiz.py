@@ -63,6 +63,7 @@ class Quiz(widgets.VBox):
         self._next = widgets.Button(description="next")
         self._back.on_click(lambda _: self._turn(-1))
         self._next.on_click(lambda _: self._turn(1))
+        self._options.observe(self._answer, "value")
         super().__init__([self._asked, self._options, self._says, widgets.HBox([self._back, self._next])])
         self._turn(0)
 

@@ -10,11 +10,12 @@ from simlib.live.forgetting import LONG_AGO
 from simlib.live.one_transaction import pay
 from simlib.scenarios.double_tap import DoubleTap
 from simlib.scenarios.five_cases import FiveCases
+from simlib.views.looks import plural
 
 
 def _attempts(per_attempt: bool) -> Finding:
     run = FiveCases(second="a retry, later", per_attempt=per_attempt).run()
-    return Finding(f"{run.counts['charges']} charges for one purchase", run.counts["charges"] == 1)
+    return Finding(f"{plural(run.counts['charges'], 'charge')} for one purchase", run.counts["charges"] == 1)
 
 
 def _no_key(keys: bool) -> Finding:
@@ -73,7 +74,7 @@ def _window(days_later: int) -> Any:
         drop_days(conn, LONG_AGO + days_later * DAY)
         pay_by_day(conn, 1, "k", 5000, today=LONG_AGO + days_later * DAY)
         charges = one(conn, "select count(*) from charges")
-        return Finding(f"a retry {days_later} days later: {charges} charges", charges == 1)
+        return Finding(f"a retry {plural(days_later, 'day')} later: {plural(charges, 'charge')}", charges == 1)
 
     return on_postgres(come_back)
 
