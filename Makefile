@@ -1,6 +1,7 @@
 # From nothing but Python 3.11, make and the package index: each target first makes the environment it needs.
 #   make lab      open the course in the browser           make notebooks    run the lessons, save what they show
 #   make test     run every test                           make bench        measure speed, as ratios
+#   make present LESSON=04    one lesson for a projector   make pages        glossary and lists, made from data/
 # PYTHON=/path/to/python3.12 chooses another Python; JOBS=4 runs more tests at once; ARGS="-k retry" goes to the tool.
 
 VENV := .venv
@@ -8,8 +9,9 @@ BIN := $(VENV)/bin
 PYTHON ?=
 JOBS ?= 2
 ARGS ?=
+LESSON ?= 00
 
-.PHONY: help lab doctor test lint types bench conformance theory soak classroom notebooks pages screenshots picture lock wheel clean
+.PHONY: help lab present doctor test lint types bench conformance theory soak classroom notebooks pages screenshots picture lock wheel clean
 .NOTPARALLEL:
 
 help:
@@ -17,6 +19,9 @@ help:
 
 lab: $(VENV)/.lab
 	@$(BIN)/python -m simlib.cli lab $(ARGS)
+
+present: $(VENV)/.present
+	@$(BIN)/python -m simlib.cli present $(LESSON) $(ARGS)
 
 doctor: $(VENV)/.lab
 	@$(BIN)/python -m simlib.cli doctor
@@ -94,6 +99,11 @@ $(VENV)/.lab: $(VENV)/.made pyproject.toml constraints.txt
 $(VENV)/.test: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "Installing what the tests need (once: some seconds with uv, about a minute with pip)."
 	@$(call INSTALL,.[test])
+	@touch $@ $(VENV)/.lab
+
+$(VENV)/.present: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing what presenting needs (once)."
+	@$(call INSTALL,.[present])
 	@touch $@ $(VENV)/.lab
 
 $(VENV)/.bench: $(VENV)/.made pyproject.toml constraints.txt

@@ -1,4 +1,4 @@
-"""`simlib lab` as a user starts it, for tests that look at it from outside."""
+"""`simlib lab` and `simlib present` as a user starts them, for tests that look at them from outside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
 
 @dataclass
 class Lab:
-    """A running `simlib lab`: what it printed as its address, and its process."""
+    """A running server of the course: what it printed as its address, and its process."""
 
     address: str
     process: subprocess.Popen[str]
@@ -39,10 +39,10 @@ class Lab:
 
 
 @contextmanager
-def lab(*words: str, cwd: Path, home: Path, **environment: str) -> Iterator[Lab]:
-    """Start `simlib lab --no-browser` with `words` in `cwd` and an empty home; stopped at the end."""
+def lab(*words: str, cwd: Path, home: Path, command: str = "lab", **environment: str) -> Iterator[Lab]:
+    """Start `simlib lab --no-browser`, or another command, with `words` in `cwd`; stopped at the end."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "simlib.cli", "lab", "--no-browser", *words],
+        [sys.executable, "-m", "simlib.cli", command, "--no-browser", *words],
         cwd=cwd,
         env={**os.environ, "HOME": str(home), **environment},
         stdin=subprocess.DEVNULL,
@@ -66,4 +66,4 @@ def _address(process: subprocess.Popen[str]) -> str:
         printed.append(line)
         if found := ADDRESS.search(line):
             return found.group()
-    raise AssertionError(f"simlib lab ended without an address: {''.join(printed)}")
+    raise AssertionError(f"simlib ended without an address: {''.join(printed)}")

@@ -1,4 +1,4 @@
-"""JupyterLab as a child process, for as long as a course is open.
+"""A Jupyter server as a child process, for as long as a course is open.
 
 It runs in a process session of its own, with a token, on loopback unless told otherwise. It keeps the windows and
 settings of this course in a folder that goes when it stops; a learner's own JupyterLab stays as it was.
@@ -36,11 +36,18 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Server:
-    """A JupyterLab that was started; its token opens it, its folder goes with it."""
+    """A server that was started; its token opens it, its folder goes with it.
+
+    `proof` is a path that it answers, with its token, once it is up. `port` is the one it was told to take; without,
+    it writes down the one it took.
+    """
 
     process: subprocess.Popen[bytes]
     token: str
     own: Path
+    name: str = "JupyterLab"
+    proof: str = "/api/status"
+    port: int | None = None
 
     @property
     def alive(self) -> bool:
@@ -59,17 +66,19 @@ class Server:
                 return None
             if (port := self._port()) and self._answers(port):
                 return port
-        raise Refusal(f"JupyterLab did not answer within {READY_WITHIN:g} s: {self.last_words}")
+        raise Refusal(f"{self.name} did not answer within {READY_WITHIN:g} s: {self.last_words}")
 
     def _port(self) -> int | None:
-        """The port it took, once it has written it down."""
+        """The port it has, once that is known."""
+        if self.port is not None:
+            return self.port
         for note in (self.own / "runtime").glob("jpserver-*.json"):
             with contextlib.suppress(ValueError, OSError):  # half written
                 return json.loads(note.read_text(encoding="utf-8"))["port"]
         return None
 
     def _answers(self, port: int) -> bool:
-        address = f"http://127.0.0.1:{port}/api/status"
+        address = f"http://127.0.0.1:{port}{self.proof}"
         request = urllib.request.Request(address, headers={"Authorization": f"token {self.token}"})
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback goes through no proxy
         try:
@@ -98,19 +107,47 @@ def serving(
             "JUPYTER_RUNTIME_DIR": str(own / "runtime"),
             "JUPYTER_PREFER_ENV_PATH": "1",
         }
-        with (own / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "jupyterlab", *_options(folder, host, port, exactly, own)],
-                stdin=subprocess.DEVNULL,  # at a terminal it would ask whether to stop
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env=environment,
-            )
-        try:
+        with _running(["-m", "jupyterlab", *_options(folder, host, port, exactly, own)], own, environment) as process:
             yield Server(process, token, own)
-        finally:
-            _end(process)
+
+
+@contextlib.contextmanager
+def presenting(folder: Path, port: int, template: Path) -> Iterator[Server]:
+    """Voila on the notebooks in `folder`, at `port`, by the `template` folder of that name; ended on the way out."""
+    with tempfile.TemporaryDirectory(prefix="simlib-present-", ignore_cleanup_errors=True) as scratch:
+        own, token = Path(scratch), secrets.token_hex(24)
+        told = {
+            "Voila": {"token": token, "port": port, "port_retries": 0, "ip": "127.0.0.1", "open_browser": False},
+            "VoilaConfiguration": {"template": template.name, "theme": "light", "show_tracebacks": True},
+        }
+        with open(own / "voila.json", "w", opener=_for_me_alone, encoding="utf-8") as settings:
+            json.dump(told, settings)
+        environment = {**os.environ, "JUPYTER_PATH": str(template.parents[2]), "JUPYTER_PREFER_ENV_PATH": "1"}
+        with _running(["-m", "voila", str(folder)], own, environment) as process:
+            yield Server(process, token, own, "Voila", "/voila/static/voila.js", port)
+
+
+@contextlib.contextmanager
+def _running(words: list[str], own: Path, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """This Python with these words, at home in `own`, where it also writes its log."""
+    with (own / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, *words],
+            stdin=subprocess.DEVNULL,  # at a terminal it would ask whether to stop
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=environment,
+            cwd=own,
+        )
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def _for_me_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _options(folder: Path, host: str, port: int, exactly: bool, own: Path) -> list[str]:
@@ -132,7 +169,7 @@ def _options(folder: Path, host: str, port: int, exactly: bool, own: Path) -> li
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM lets JupyterLab end its kernels (SIGINT would leave one); SIGKILL for whoever does not listen."""
+    """SIGTERM lets a server end its kernels (SIGINT would leave one); SIGKILL for whoever does not listen."""
     kernels = list(_family(psutil.Process(process.pid))) if process.poll() is None else []
     process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -29,7 +29,7 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "lesson", nargs="?", metavar="LESSON", help="a number or a name: 05, claim (default: the first)"
     )
-    parser.add_argument("--port", type=_port, help=f"where to listen (default: {USUAL_PORT}, or any free one)")
+    parser.add_argument("--port", type=tcp_port, help=f"where to listen (default: {USUAL_PORT}, or any free one)")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.set_defaults(do=_lab)
 
@@ -48,7 +48,7 @@ def _lab(args: argparse.Namespace) -> int:
             page = f"/lab/tree/{quote(lesson.name)}" if lesson else "/lab"
             address = f"http://127.0.0.1:{port}{page}?token={server.token}"
             print(f"Ready: {address}", flush=True)
-            if not args.no_browser and _has_screen():
+            if not args.no_browser and has_screen():
                 webbrowser.open(address)
         while not stop.wait(0.2):
             if not server.alive:
@@ -87,13 +87,13 @@ def refuse_taken(port: int) -> None:
             raise Refusal(f"port {port} is taken; {hint}.") from error
 
 
-def _port(text: str) -> int:
+def tcp_port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65535):
         raise argparse.ArgumentTypeError(f"{text!r} is no port; it takes 1 to 65535")
     return int(text)
 
 
-def _has_screen() -> bool:
+def has_screen() -> bool:
     """Whether a browser can be shown here: over a remote shell it would start in the terminal."""
     if not sys.platform.startswith("linux"):
         return True

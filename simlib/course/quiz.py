@@ -79,7 +79,7 @@ class Quiz(widgets.VBox):
         return f"{of}, {right} of {given} right" if given else of
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return {**super()._repr_mimebundle_(**kwargs), "text/plain": repr(self), "text/html": self._on_paper()}
+        return {**(super()._repr_mimebundle_(**kwargs) or {}), "text/plain": repr(self), "text/html": self._on_paper()}
 
     def _turn(self, by: int) -> None:
         self._at = min(len(self._questions) - 1, max(0, self._at + by))

@@ -1,0 +1,95 @@
+"""`simlib present`: a lesson as an app for the projector: the stories and playgrounds, without the code."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import re
+import socket
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from simlib import files
+from simlib.cli.jupyter import presenting
+from simlib.cli.lab import has_screen, refuse_taken, stops_on_signals, tcp_port
+from simlib.cli.lessons import find, lessons
+from simlib.cli.refusal import Refusal
+
+USUAL_PORT = 8866
+TEMPLATE = files.DATA / "present" / "voila" / "templates" / "simlib"
+EXERCISES = "## Exercise"
+
+_TERM = re.compile(r'\[([^]]+)\]\(glossary\.md#[^ )]+ ("[^"]*")\)')
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("present", help="show a lesson on a projector, code hidden", description=__doc__)
+    parser.add_argument("lesson", metavar="LESSON", help="a number or a name: 05, claim")
+    parser.add_argument("--port", type=tcp_port, help=f"where to listen (default: {USUAL_PORT}, or any free one)")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.set_defaults(do=_present)
+
+
+def _present(args: argparse.Namespace) -> int:
+    lesson = find(args.lesson, files.NOTEBOOKS)
+    if importlib.util.find_spec("voila") is None:
+        raise Refusal("to present a lesson takes Voila; install it with: pip install 'simlib[present]'.")
+    if args.port is not None:
+        refuse_taken(args.port)
+    port = args.port or _free(USUAL_PORT)
+    stop = threading.Event()
+    print(f"Starting Voila on {lesson.stem}; stop it with Ctrl-C.", flush=True)
+    with stops_on_signals(stop), slides() as folder, presenting(folder, port, TEMPLATE) as server:
+        if server.ready(stop) is not None:
+            address = f"http://127.0.0.1:{port}/voila/render/{quote(lesson.name)}?token={server.token}"
+            print(f"Ready: {address}", flush=True)
+            if not args.no_browser and has_screen():
+                webbrowser.open(address)
+        while not stop.wait(0.2):
+            if not server.alive:
+                raise Refusal(f"Voila ended by itself: {server.last_words}")
+    print("Stopped.", flush=True)
+    return 0
+
+
+@contextlib.contextmanager
+def slides() -> Iterator[Path]:
+    """A folder with all lessons as they are presented; gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="simlib-slides-", ignore_cleanup_errors=True) as scratch:
+        folder = Path(scratch)
+        for lesson in lessons(files.NOTEBOOKS):
+            shown = presented(json.loads(lesson.read_text(encoding="utf-8")))
+            (folder / lesson.name).write_text(json.dumps(shown), encoding="utf-8")
+        yield folder
+
+
+def presented(notebook: dict[str, Any]) -> dict[str, Any]:
+    """A lesson for the room: without the exercises, and terms explained on the spot, not in another page."""
+    cells: list[dict[str, Any]] = []
+    skipping = False
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        if text.startswith("## "):
+            skipping = text.startswith(EXERCISES)
+        if not skipping:
+            told = _TERM.sub(r"<abbr title=\2>\1</abbr>", text) if cell["cell_type"] == "markdown" else text
+            cells.append({**cell, "source": told})
+    return {**notebook, "cells": cells}
+
+
+def _free(usual: int) -> int:
+    """The usual port, or any other that is free."""
+    try:
+        refuse_taken(usual)
+    except Refusal:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+    return usual
