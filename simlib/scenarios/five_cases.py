@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 from simpy import Event
 
 from simlib.knobs import check, knob
-from simlib.policy.verdict import Verdict, verdict
+from simlib.policy.verdict import Verdict
 from simlib.scenarios.run import Contrast, Headline, Run
 from simlib.trace import NAN, Recorder
 from simlib.views.diagram import diagrams
 from simlib.views.looks import plural
 from simlib.views.scene import Scene
 from simlib.world.clock import Clock
+from simlib.world.keys import Keys, Row
 
 Steps = Generator[Event, Any, None]
 
@@ -43,15 +44,6 @@ WORDS = {
     "backoff": "told to wait {seconds}",
     "reply": "{status}",
 }
-
-
-@dataclass
-class _Row:
-    """The row of a key. `ended` happens when its request is finished."""
-
-    fingerprint: str
-    ended: Event
-    finished: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,8 @@ class _Story:
         self.clock = Clock()
         self.recorder = Recorder()
         self.told: dict[int, int] = {}
-        self._rows: dict[str, _Row] = {}
+        self._keys = Keys(scoped=knobs.scoped, compared=knobs.compared)
+        self._ended: dict[Row, Event] = {}  # happens when the request that claimed the row is finished
 
     def phone(self, number: int) -> Steps:
         """Send one of the two requests, and again when told to come back."""
@@ -146,10 +139,8 @@ class _Story:
             self._add("server", "refuse", attempt, status="no key: 400")
             answer.succeed(400)
             return
-        name = f"{account}:{key}" if self.knobs.scoped else key
-        fingerprint = f"{cents}" if self.knobs.compared else ""
-        row = self._rows.get(name)
-        match verdict(row, fingerprint):
+        verdict, row = self._keys.claim(self.clock.now, account, key, f"{cents}")
+        match verdict:
             case Verdict.MISMATCH:
                 self._add("database", "refuse", attempt, status="another request: 422")
                 answer.succeed(422)
@@ -160,19 +151,18 @@ class _Story:
                 self._add("database", "refuse", attempt, status="still running: 409")
                 answer.succeed(409)
             case Verdict.RUNNING:
-                assert row is not None
                 self._add("database", "wait", attempt)
-                yield row.ended
+                yield self._ended[row]
                 self._add("database", "replay", attempt)
                 answer.succeed(201)
             case _:
-                mine = self._rows[name] = _Row(fingerprint, self.clock.event())
+                self._ended[row] = self.clock.event()
                 self._add("database", "claim", attempt)
                 yield self.clock.timeout(WORK)
                 self._add("database", "effect", attempt, value=cents)
                 self._add("database", "save", attempt)
-                mine.finished = True
-                mine.ended.succeed()
+                row.answer = 201
+                self._ended[row].succeed()
                 answer.succeed(201)
 
     def _add(

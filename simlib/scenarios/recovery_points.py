@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 from simpy import Event
 
 from simlib.knobs import check, knob
+from simlib.policy.verdict import Verdict
 from simlib.scenarios.run import Contrast, Headline, Run
 from simlib.trace import NAN, Recorder
 from simlib.views.diagram import diagrams
 from simlib.views.looks import plural
 from simlib.views.scene import Scene
 from simlib.world.clock import Clock
+from simlib.world.keys import Keys, Row
 
 Steps = Generator[Event, Any, None]
 
@@ -45,15 +47,6 @@ WORDS = {
     "crash": "dies {status}",
     "wait": "stands still",
 }
-
-
-@dataclass
-class _Key:
-    """The row of the key."""
-
-    point: str = "started"
-    lease: int = 0
-    until: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -88,7 +81,7 @@ class RecoveryPoints:
             "charges": trace.count("effect"),
             "receipts": story.receipts,
             "answers": trace.count("receive"),
-            "done": int(story.key is not None and story.key.point == "done"),
+            "done": int(story.done),
             "answered": int(story.answered),
         }
         return Run(self, seed, counts, trace)
@@ -117,9 +110,10 @@ class _Story:
         self.knobs = knobs
         self.clock = Clock()
         self.recorder = Recorder()
-        self.key: _Key | None = None
+        self.done = False
         self.receipts = 0
         self.answered = False
+        self._keys = Keys(ends=knobs.ends, fenced=knobs.fenced)
         self._charged = False
 
     def phone(self) -> Steps:
@@ -145,16 +139,14 @@ class _Story:
         trouble = self.knobs.trouble if attempt == 1 else "none"
         yield self.clock.timeout(HOP)
         self._add(name, "arrive", attempt, peer="phone")
-        mine = self._lease(attempt)
+        row, mine = self._lease(attempt)
         if mine is None:
-            status = "201" if self._done() else "409"
-            yield from self._reply(name, attempt, answer, status)
+            yield from self._reply(name, attempt, answer, "201" if row.finished else "409")
             return
         if trouble == "dies after lease":
             self._add(name, "crash", attempt)
             return
-        assert self.key is not None
-        if self.key.point == "started":
+        if row.point == "started":
             yield from self._charge(name, attempt)
             if trouble == "dies after charge":
                 self._add(name, "crash", attempt)
@@ -162,34 +154,31 @@ class _Story:
             if trouble == "slow after charge":
                 self._add(name, "wait", attempt)
                 yield self.clock.timeout(STALL)
-            if not self._write(attempt, mine, "charged"):
+            if not self._write(attempt, row, mine, "charged"):
                 return
             yield self.clock.timeout(HOP)
         if trouble == "dies before commit":
             self._add(name, "crash", attempt)
             return
-        if not self._write(attempt, mine, "done"):
+        if not self._write(attempt, row, mine, "done"):
             return
         self.receipts += 1
         yield from self._reply(name, attempt, answer, "201")
 
-    def _lease(self, attempt: int) -> int | None:
-        """This worker's lease on the key; None where there is nothing to do, or somebody else does it."""
-        now = self.clock.now
-        if self.key is None:
-            self.key = _Key()
-            self._add("database", "claim", attempt)
-        elif self._done():
+    def _lease(self, attempt: int) -> tuple[Row, int | None]:
+        """The key's row and this worker's lease on it; None where all is done, or somebody else does it."""
+        verdict, row = self._keys.claim(self.clock.now, 1, "k", f"{CENTS}")
+        if verdict is Verdict.REPLAY:
             self._add("database", "replay", attempt)
-            return None
-        elif self.key.until > now:
+            return row, None
+        if verdict is Verdict.NEW:
+            self._add("database", "claim", attempt)
+        mine = self._keys.lease(self.clock.now, row, self.knobs.lease)
+        if mine is None:
             self._add("database", "refuse", attempt, status="held: 409")
-            return None
-        taken = self.key.lease > 0
-        self.key.lease = attempt
-        self.key.until = now + self.knobs.lease if self.knobs.ends else float("inf")
-        self._add("database", "take_over" if taken else "lease", attempt)
-        return attempt
+        else:
+            self._add("database", "lease" if verdict is Verdict.NEW else "take_over", attempt)
+        return row, mine
 
     def _charge(self, name: str, attempt: int) -> Steps:
         """Ask the provider; with a key it charges once and gives the same answer again."""
@@ -205,15 +194,13 @@ class _Story:
         yield self.clock.timeout(PROVIDER / 2)
         self._add(name, "receive", attempt, peer="provider", status="201")
 
-    def _write(self, attempt: int, mine: int, point: str) -> bool:
+    def _write(self, attempt: int, row: Row, mine: int, point: str) -> bool:
         """Move the key on, unless the write is fenced and the lease is another's by now."""
-        assert self.key is not None
-        if self.knobs.fenced and self.key.lease != mine:
+        wrote = self._keys.finish(row, mine, 201) if point == "done" else self._keys.write(row, mine, point)
+        if not wrote:
             self._add("database", "fence", attempt)
             return False
-        self.key.point = point
-        if point == "done":
-            self.key.until = 0.0
+        self.done = row.finished
         self._add("database", "save", attempt, status="done, receipt queued" if point == "done" else point)
         return True
 
@@ -222,9 +209,6 @@ class _Story:
         yield self.clock.timeout(HOP)
         if not answer.triggered:
             answer.succeed(status)
-
-    def _done(self) -> bool:
-        return self.key is not None and self.key.point == "done"
 
     def _add(
         self, actor: str, event: str, attempt: int, *, peer: str = "", status: str = "", value: float = NAN
