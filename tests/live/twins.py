@@ -1,7 +1,8 @@
 """`pay` and `pay_external` once more, on the simulated key store: each a generator that stops at every point.
 
-Whoever drives one lets it go on (`next`), lets its worker die (`close`) or leaves it standing. What it returns is the
-status of its answer and whether that is a replay.
+Whoever drives one lets it go on (`next`), lets its worker die (`close`) or leaves it standing; at `PROVIDER`,
+`send(False)` means that the provider's answer gets lost. What a twin returns is the status of its answer and whether it
+is a replay.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass, field
 from simlib.policy.verdict import Verdict
 from simlib.world.keys import Keys
 
-WAITS = "waits"
+WAITS, PROVIDER = "waits", "provider"
 FINAL = {"ok": 201, "decline": 402}
 
 Told = tuple[int, bool]
-Twin = Generator[str, None, Told]
+Twin = Generator[str, bool | None, Told]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Books:
 
 def pay_twin(keys: Keys, books: Books, now: float, ask: Ask) -> Twin:
     """One transaction: a duplicate waits for its end."""
+    yield "begin"
     while True:
         verdict, row = keys.claim(now, ask.account, ask.key, str(ask.cents))
         if verdict is not Verdict.RUNNING and not (verdict is Verdict.MISMATCH and not row.finished):
@@ -74,8 +76,16 @@ def pay_twin(keys: Keys, books: Books, now: float, ask: Ask) -> Twin:
     return 201, False
 
 
+def asked(books: Books, name: str, fate: str = "ok") -> Generator[str, bool | None, int]:
+    """Ask the provider: its status, or 504 for an answer that gets lost."""
+    heard = yield PROVIDER
+    told = books.charge(name, fate)
+    return 504 if heard is False else told
+
+
 def pay_external_twin(keys: Keys, books: Books, now: float, ask: Ask, lease: float = 30.0) -> Twin:
     """Recovery points: a duplicate is told 409, and what was reached stays reached."""
+    yield "begin"
     verdict, row = keys.claim(now, ask.account, ask.key, str(ask.cents))
     yield "after-claim"
     if verdict is Verdict.MISMATCH:
@@ -87,7 +97,7 @@ def pay_external_twin(keys: Keys, books: Books, now: float, ask: Ask, lease: flo
         return 409, False
     yield "after-lease"
     if row.point == "started":
-        told = books.charge(row.name, ask.fate)
+        told = yield from asked(books, row.name, ask.fate)
         if told == 402:
             return (402, False) if keys.finish(row, token, 402) else (409, False)
         if told != 201:
@@ -100,7 +110,8 @@ def pay_external_twin(keys: Keys, books: Books, now: float, ask: Ask, lease: flo
     if not keys.may_write(row, token):
         return 409, False
     yield "before-commit"
-    keys.finish(row, token, 201)
+    if not keys.finish(row, token, 201):  # PostgreSQL has the row locked here; a model that locks nothing asks again
+        return 409, False
     books.charges.append(row.name)
     books.receipts.append(row.name)
     yield "after-commit"
