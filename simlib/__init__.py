@@ -35,6 +35,7 @@ _WHERE = {
     "simlib.scenarios.two_generals": ("TwoGenerals",),
     "simlib.scenarios.double_tap": ("DoubleTap",),
     "simlib.scenarios.five_cases": ("FiveCases",),
+    "simlib.scenarios.four_conditions": ("FourConditions",),
     "simlib.scenarios.jitter": ("Jitter",),
     "simlib.scenarios.key_table": ("KeyTable",),
     "simlib.scenarios.offsets": ("Offsets",),

@@ -7,6 +7,7 @@ from typing import Any
 from simlib.scenarios.delivery import Delivery
 from simlib.scenarios.double_tap import DoubleTap
 from simlib.scenarios.five_cases import FiveCases
+from simlib.scenarios.four_conditions import FourConditions
 from simlib.scenarios.jitter import Jitter
 from simlib.scenarios.key_table import KeyTable
 from simlib.scenarios.offsets import Offsets
@@ -23,6 +24,7 @@ SCENARIOS: dict[str, type[Any]] = {
     "delivery": Delivery,
     "double-tap": DoubleTap,
     "five-cases": FiveCases,
+    "four-conditions": FourConditions,
     "jitter": Jitter,
     "key-table": KeyTable,
     "offsets": Offsets,

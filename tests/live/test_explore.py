@@ -208,6 +208,15 @@ def test_three_sessions_share_the_names_among_twins() -> None:
     assert (report.violating, report.complete) == (0, True)
 
 
+@pytest.mark.soak
+def test_every_schedule_of_three_sessions_without_leaving_any_out() -> None:
+    """As many as there are: 14,256 at READ COMMITTED, of which a handful stand for all."""
+    report = explore(
+        live.pay, sessions=3, args=[(1, "k", 5000)] * 3, reduce=False, budget=Budget(schedules=20_000, seconds=600)
+    )
+    assert (report.schedules, report.violating, report.complete) == (14_256, 0, True)
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [
