@@ -30,7 +30,7 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --nbval notebooks tests -m "not theory and not soak and not classroom" $(ARGS)
 
 theory soak classroom: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS) tests -m $@ $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests -m $@ $(ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/python -m ruff check .

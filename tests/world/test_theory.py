@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from scipy.stats import t as student
 
+from simlib.policy.backoff import Backoff
+from simlib.policy.budgets import BUDGETS
+from simlib.policy.retry import RetryPolicy
 from simlib.scenarios.double_tap import DoubleTap
 from simlib.world.arrivals import arrive, poisson
+from simlib.world.client import Client
 from simlib.world.latency import Exponential
 from simlib.world.luck import Luck
-from simlib.world.message import CREATED
+from simlib.world.message import CREATED, Request
 from simlib.world.server import Server
 from simlib.world.world import World
 
@@ -90,3 +95,136 @@ def test_charges_without_keys_are_the_tries_that_arrive(r: float, k: int) -> Non
     runs = [DoubleTap(reply_loss=r, attempts=k, purchases=MANY).run(seed) for seed in SEEDS]
     assert holds([run.counts["charges"] / MANY for run in runs], (1 - r**k) / (1 - r))
     assert DoubleTap(keys=True, reply_loss=r, attempts=k, purchases=MANY).run(1).counts["charges"] == MANY
+
+
+@pytest.mark.parametrize(("workers", "load"), [(1, 0.8), (4, 0.8)])
+def test_as_many_wait_and_work_as_erlang_says(workers: int, load: float) -> None:
+    """The share of customers who find all workers busy, and the share of the time that a worker is."""
+    waits, busy = [], []
+    for seed in SEEDS:
+        times, left = queue(workers, load, seed)
+        found = np.arange(CUSTOMERS) - np.searchsorted(np.sort(left), times)
+        waits.append(float((found >= workers)[WARM:].mean()))
+        events = np.sort(np.concatenate((times, left)))
+        inside = np.searchsorted(times, events[:-1], "right") - np.searchsorted(np.sort(left), events[:-1], "right")
+        gaps = np.diff(events)
+        busy.append(float((np.minimum(inside, workers) * gaps).sum() / (workers * gaps.sum())))
+    assert holds(waits, erlang_c(workers, load))
+    assert holds(busy, load)
+
+
+BEFORE, AFTER = (20.0, 60.0), (130.0, 150.0)  # seconds: before the spike, and long after it
+SPIKE = (60.0, 70.0)
+
+
+def goodput(build: Callable[[World], Client], rate: float, peak: float, seed: int) -> tuple[float, float]:
+    """The share of a steady demand that is answered well, before a spike to `peak` a second and long after it."""
+    world = World(Luck(seed))
+    client = build(world)
+    luck = world.luck.generator("people").standard_exponential
+    usual = np.cumsum(luck(int(rate * AFTER[1] * 1.3))) / rate
+    more = SPIKE[0] + np.cumsum(luck(int(peak * 20))) / (peak - rate)
+    times = np.sort(np.concatenate((usual[usual < AFTER[1]], more[more < SPIKE[1]])))
+    arrive(world.clock, times, client.begin)
+    world.clock.run(AFTER[1])
+    trace = world.recorder.freeze()
+    good = trace.column("time")[trace.where("receive", status="201")]
+    before, after = (((good >= a) & (good < b)).sum() / (b - a) / rate for a, b in (BEFORE, AFTER))
+    return float(before), float(after)
+
+
+def impatient(budget: str | None) -> Callable[[World], Client]:
+    """One worker, ten a second; clients who wait 1.5 s and try again for ever, with a retry budget or without."""
+
+    def build(world: World) -> Client:
+        rule = None if budget is None else BUDGETS[budget]()
+        policy = RetryPolicy(
+            attempts=10_000, deadline=math.inf, per_try=1.5, backoff=Backoff(base=0.1, cap=0.1), budget=rule
+        )
+        server = Server(
+            world,
+            work=lambda now, request: CREATED,
+            answer=lambda now, reply: client.receive(now, reply),
+            service=Exponential(0.1),
+        )
+        client = Client(world, policy=policy, send=server.arrive)
+        return client
+
+    return build
+
+
+@pytest.mark.theory
+@pytest.mark.parametrize("seed", range(20))
+def test_retries_without_limit_keep_a_server_down_and_a_budget_lets_it_up(seed: int) -> None:
+    """An M/M/1 past its knee: the spike is over, the cause has gone, and it stays down. Metastable failure."""
+    before, after = goodput(impatient(None), 5.0, 21.0, seed)
+    assert before > 0.7  # of 200 people: four deviations below all of them
+    assert after == 0.0
+    for budget in ("share", "grpc"):
+        assert goodput(impatient(budget), 5.0, 21.0, seed)[1] > 0.6
+
+
+def crowded(backoff: Backoff) -> Callable[[World], Client]:
+    """A server that takes 1 + 0.01 c seconds with c requests in it; clients who wait 3 s, three tries."""
+
+    def build(world: World) -> Client:
+        inside = 0
+
+        def enters(now: float, request: Request) -> None:
+            nonlocal inside
+            inside += 1
+            world.clock.at(now + 1.0 + 0.01 * inside, leaves, request)
+
+        def leaves(now: float, request: Request) -> None:
+            nonlocal inside
+            inside -= 1
+            client.receive(now, (*request, CREATED))
+
+        client = Client(
+            world,
+            policy=RetryPolicy(attempts=3, deadline=math.inf, per_try=3.0, backoff=backoff),
+            send=enters,
+        )
+        return client
+
+    return build
+
+
+AT_ONCE = Backoff(base=0.0, jitter="none")
+
+
+@pytest.mark.theory
+def test_a_crowded_server_settles_where_the_sum_says() -> None:
+    """Little's law with a latency that depends on the load: c = L / (1 - 0.01 L) in the server at L a second."""
+    world = World(Luck(1))
+    client = crowded(AT_ONCE)(world)
+    arrive(world.clock, poisson(world.luck, "people", 40.0, 8_000), client.begin)
+    world.clock.run(199.0)
+    trace = world.recorder.freeze()
+    sent, got = trace.column("time")[trace.where("send")], trace.column("time")[trace.where("receive")]
+    inside = [(sent <= at).sum() - (got <= at).sum() for at in np.arange(50.0, 199.0, 0.5)]
+    assert np.mean(inside) == pytest.approx(40 / (1 - 0.4), rel=0.05)
+
+
+@pytest.mark.theory
+def test_a_spike_can_leave_it_collapsed_and_long_jittered_waits_never_do() -> None:
+    """Twice the load for ten seconds: without backoff it holds itself down afterwards in most runs."""
+    stayed = sum(goodput(crowded(AT_ONCE), 40.0, 80.0, seed)[1] < 0.5 for seed in range(60))
+    spread = sum(goodput(crowded(Backoff(base=20.0, cap=120.0)), 40.0, 80.0, seed)[1] < 0.5 for seed in range(60))
+    assert stayed > 50
+    assert spread == 0
+
+
+@pytest.mark.theory
+def test_more_than_it_can_hold_collapses_although_the_mean_says_it_fits() -> None:
+    """At 60 a second the mean latency would be 2.5 s, under the limit of 3; luck passes the limit sooner or later."""
+    collapsed = 0
+    for seed in range(20):
+        world = World(Luck(seed))
+        client = crowded(AT_ONCE)(world)
+        arrive(world.clock, poisson(world.luck, "people", 60.0, 60 * 1_000), client.begin)
+        world.clock.run(1_000.0)
+        trace = world.recorder.freeze()
+        good = trace.column("time")[trace.where("receive", status="201")]
+        collapsed += (good > 950.0).sum() / 50.0 < 0.5 * 60
+    assert collapsed > 5
