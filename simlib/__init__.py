@@ -46,6 +46,7 @@ _WHERE = {
     "simlib.scenarios.retry_storm": ("RetryStorm",),
     "simlib.scenarios.three_outcomes": ("ThreeOutcomes",),
     "simlib.scenarios.two_regions": ("TwoRegions",),
+    "simlib.scenarios.saved": ("load_scenario", "save_scenario", "course_scenarios", "BadScenarioFile"),
     "simlib.scenarios.sweep": ("sweep",),
     "simlib.views.playground": ("Playground",),
     "simlib.views.player": ("Player",),

@@ -24,9 +24,11 @@ _BOTH_LOSSES = ("reply_loss", "request_loss")
 
 
 def register(commands: Any) -> None:
-    text = "Run one story. `simlib run` lists them all, `simlib run double-tap --help` explains one."
+    text = (
+        "Run one story. `simlib run` lists them all, `simlib run double-tap --help` explains one; a TOML file will do."
+    )
     parser = commands.add_parser("run", help="run a story and show what happened", description=text)
-    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="SCENARIO [--knob value ...]")
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="SCENARIO|FILE.toml [--knob value ...]")
     parser.set_defaults(do=lambda args: _run(args.words, type(parser)))
 
 
@@ -37,12 +39,19 @@ def _run(words: list[str], parser_class: type[argparse.ArgumentParser]) -> int:
         print(_catalogue(SCENARIOS))
         return 0
     name, *flags = words
-    if name not in SCENARIOS:
+    if name.endswith(".toml"):
+        from simlib.scenarios.saved import load_scenario
+
+        base = load_scenario(name)
+        name = next(known for known, cls in SCENARIOS.items() if cls is type(base))
+    elif name in SCENARIOS:
+        base = SCENARIOS[name]()
+    else:
         near = difflib.get_close_matches(name, SCENARIOS, 1)
         hint = f"did you mean {near[0]}" if near else f"the scenarios are {', '.join(SCENARIOS)}"
         raise Refusal(f"there is no scenario {name!r}; {hint}.")
     args = _parser(name, SCENARIOS[name], parser_class).parse_args(flags)
-    scenario = replace(SCENARIOS[name](), **_turned(SCENARIOS[name], args))
+    scenario = replace(base, **_turned(SCENARIOS[name], args))
     run = scenario.run(seed=args.seed)
     if args.out:
         _write(run.trace, args.out)

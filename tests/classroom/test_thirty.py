@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.classroom import thirty
-from tests.live.conftest import passable_folder
+from tests.live.conftest import passable_folder, processes_of, until
 
 pytestmark = pytest.mark.classroom
 
@@ -18,6 +18,7 @@ def lesson() -> Iterator[thirty.Lesson]:
         patch.setenv("XDG_CACHE_HOME", str(cache))
         patch.delenv("SIMLIB_DSN", raising=False)
         yield thirty.hold(hogs=True)
+        until(lambda: not processes_of(cache))  # the server stops by itself, once its last user has gone
 
 
 def test_everybody_else_finishes(lesson: thirty.Lesson) -> None:
