@@ -11,7 +11,7 @@ JOBS ?= 2
 ARGS ?=
 LESSON ?= 00
 
-.PHONY: help lab present doctor test lint types bench conformance theory soak classroom notebooks pages screenshots picture lock wheel clean
+.PHONY: help lab present doctor test lint types bench conformance theory soak classroom notebooks pages html screenshots picture lock wheel clean
 .NOTPARALLEL:
 
 help:
@@ -51,6 +51,10 @@ notebooks: $(VENV)/.test
 pages: $(VENV)/.test
 	$(BIN)/python -m tests.notebooks.pages
 
+html: $(VENV)/.lab
+	@JUPYTER_PATH=data/present $(BIN)/python -m jupyter nbconvert --log-level WARN --to html --template simlib --output-dir html notebooks/*.ipynb
+	@ls html/*.html
+
 screenshots: $(VENV)/.test
 	$(BIN)/python -m tests.browser.screenshots $(ARGS)
 
@@ -68,7 +72,7 @@ wheel: $(VENV)/.lab
 	@ls dist/*.whl
 
 clean:
-	rm -rf $(VENV) build dist screenshots .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist html screenshots .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -o -name .ipynb_checkpoints | xargs rm -rf
 
 # The environment. Its stamps say what is in it, so a second call costs nothing.

@@ -76,6 +76,14 @@ function inWords(seconds, longest) {
   return `${(seconds / 3600).toFixed(2)} h`;
 }
 
+// The sliders beside the picture have no name of their own for those who hear the page: their label's words will do.
+function nameSliders(playground) {
+  for (const handle of playground.querySelectorAll(".noUi-handle:not([aria-label])")) {
+    const label = handle.closest(".jupyter-widgets")?.querySelector(".widget-label");
+    if (label) handle.setAttribute("aria-label", label.textContent);
+  }
+}
+
 function render({ model, el }) {
   el.classList.add("simlib");
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // keys pressed here are ours, not the notebook's
@@ -205,6 +213,10 @@ function render({ model, el }) {
     pause();
     show(next(way));
   });
+  const naming = requestAnimationFrame(() => {
+    const playground = el.closest(".simlib-playground");
+    if (playground) nameSliders(playground);
+  });
   model.on("change:svg", draw);
   model.on("change:text", speak);
   model.on("change:trouble", speak);
@@ -212,6 +224,7 @@ function render({ model, el }) {
   speak();
   return () => {
     pause();
+    cancelAnimationFrame(naming);
     model.off("change:svg", draw);
     model.off("change:text", speak);
     model.off("change:trouble", speak);
