@@ -15,7 +15,8 @@ from simlib.files import DATA, NOTEBOOKS
 HEAD = """# The lessons
 
 Open them with `make lab`, or `simlib lab 05` for one. They can be read here too: their pictures and numbers are saved.
-Words that are explained are links into the [glossary](glossary.md); for teachers there is [teaching](teaching.md).
+Words that are explained are links into the [glossary](glossary.md); one way to solve each exercise is in
+[solutions](solutions); for teachers there is [teaching](teaching.md).
 Text and pictures are CC BY 4.0, code is MIT (see `LICENSE`).
 """
 

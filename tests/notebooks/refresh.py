@@ -1,6 +1,7 @@
 """`make notebooks`: run the lessons in fresh kernels and save what they show.
 
-`python -m tests.notebooks.refresh [05 ...]`; without numbers, all. A lesson with a fault is not saved.
+`python -m tests.notebooks.refresh [05 ...]`; without numbers, all. With each lesson goes the notebook of its solutions.
+One with a fault is not saved.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from simlib.files import NOTEBOOKS
 from tests.notebooks.saved import faults, normalise
 
 CELL_WITHIN = 120  # s
+ANY = "[0-9][0-9]_*.ipynb"
 
 
 def refresh(path: Path) -> list[str]:
@@ -42,13 +44,13 @@ def refresh(path: Path) -> list[str]:
 
 def main(numbers: list[str]) -> int:
     bad = 0
-    for path in sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb")):
+    for path in (*sorted(NOTEBOOKS.glob(ANY)), *sorted(NOTEBOOKS.glob(f"solutions/{ANY}"))):
         if numbers and path.name[:2] not in numbers:
             continue
         began = time.perf_counter()
         found = refresh(path)
         bad += bool(found)
-        print(f"{path.name}: {'NOT saved' if found else 'saved'} after {time.perf_counter() - began:.1f} s", flush=True)
+        print(f"{path.relative_to(NOTEBOOKS)}: {'NOT saved' if found else 'saved'} after {time.perf_counter() - began:.1f} s", flush=True)
         for fault in found:
             print(f"  {fault}")
     return 1 if bad else 0
