@@ -11,7 +11,7 @@ JOBS ?= 2
 ARGS ?=
 LESSON ?= 00
 
-.PHONY: help lab present doctor test lint types bench conformance theory soak classroom notebooks pages html screenshots picture lock wheel clean
+.PHONY: help lab present doctor test lint types bench record conformance theory soak classroom notebooks pages html screenshots picture lock wheel clean
 .NOTPARALLEL:
 
 help:
@@ -41,6 +41,9 @@ types: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m tests.bench $(ARGS)
+
+record: $(VENV)/.bench
+	$(BIN)/python -m tests.bench.record
 
 conformance: $(VENV)/.test
 	$(BIN)/python -m tests.bench.conformance $(ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tomllib
@@ -14,6 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 import simlib
 from simlib.cli.lessons import lessons
+from tests.bench.record import FIGURE, KEPT, readme
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -137,3 +139,9 @@ def test_every_make_target_that_is_written_about_is_there() -> None:
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
+
+
+def test_readmes_figures_are_those_that_were_measured() -> None:
+    text, kept = _text(ROOT / "README.md"), json.loads(_text(KEPT))
+    assert readme(text, kept) == text
+    assert FIGURE.exists()

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import clock, explore, hand, payments
+from tests.bench import clock, explore, hand, payments, scale
 
-PARTS = {"clock": clock.report, "payments": payments.report, "hand": hand.report, "explore": explore.report}
+PARTS = {
+    "clock": clock.report,
+    "payments": payments.report,
+    "hand": hand.report,
+    "explore": explore.report,
+    "scale": scale.report,
+}
 
 
 def main(wanted: list[str]) -> int:
