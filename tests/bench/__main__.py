@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import clock, explore, hand, payments, scale
+from tests.bench import clock, explore, hand, payments, queues, scale
 
 PARTS = {
     "clock": clock.report,
     "payments": payments.report,
     "hand": hand.report,
     "explore": explore.report,
+    "queues": queues.report,
     "scale": scale.report,
 }
 
