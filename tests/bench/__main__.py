@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import clock, explore, hand, payments, queues, scale
+from tests.bench import clock, crowd, explore, hand, payments, queues, scale
 
 PARTS = {
     "clock": clock.report,
@@ -13,6 +13,7 @@ PARTS = {
     "explore": explore.report,
     "queues": queues.report,
     "scale": scale.report,
+    "class": crowd.report,
 }
 
 
