@@ -32,8 +32,13 @@ begin
 {deletes}
 {refills}
 perform setval(seq, start, called) from pg_temp.sequences_at_start;
-return (select count(*) from pg_class where relnamespace = {space}) = {objects};
+return ({objects}) = {count};
 end $body$"""
+
+OBJECTS = """
+select (select count(*) from pg_depend where refclassid = 'pg_namespace'::regclass and refobjid = {space})
+    + (select count(*) from pg_index where indrelid = any ('{tables}'::oid[]))"""
+"""How many tables, sequences, functions and indexes a schema has, by indexes of the catalogue: pg_class has none."""
 
 
 class Ground:
@@ -92,10 +97,15 @@ class Ground:
                 self.watch.execute(f"create temp table {kept} as table {name}".encode())
                 refills.append(f"insert into {name} overriding system value select * from pg_temp.{kept};")
         self._truncate = f"truncate {', '.join(map(_quoted, self.tables))}" if self.tables else "select"
-        objects = self._one("select count(*) from pg_class where relnamespace = %s", space)
+        tables = self._one(
+            "select array_agg(oid) from pg_class where relnamespace = %s and relkind in ('r', 'p')", space
+        )
+        objects = OBJECTS.format(space=space, tables="{" + ",".join(map(str, tables or [])) + "}")
         if not self._superuser:  # foreign keys and triggers would stand in the way of deletes
             deletes = [f"{self._truncate};"]
-        text = RESET.format(deletes="\n".join(deletes), refills="\n".join(refills), space=space, objects=objects)
+        text = RESET.format(
+            deletes="\n".join(deletes), refills="\n".join(refills), objects=objects, count=self._one(objects)
+        )
         self.watch.execute(text.encode())
         if self._superuser:
             self.watch.execute("set session_replication_role = replica")
