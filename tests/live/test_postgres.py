@@ -22,6 +22,7 @@ from simlib.trace import INVARIANTS
 from tests.live.conftest import until
 
 TABLES = {
+    "daily_keys",
     "idempotency_keys",
     "orders",
     "charges",
