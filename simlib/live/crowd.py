@@ -118,13 +118,18 @@ def charges_locked(db: Database) -> Iterator[psycopg.Connection[Any]]:
 
 
 def _stuck(look: psycopg.Connection[Any], calls: list[Future[Any]], stop: int) -> tuple[Session, ...]:
-    """Wait until every call has ended or waits for a lock; the sessions as they stand then, but for the stop's own."""
+    """Wait until every call has ended or waits for a lock; the sessions as they stand then, but for the stop's own.
+
+    Who waits, and for what, the server tells at two moments; so they are looked at until they look the same twice.
+    """
     deadline = time.monotonic() + PATIENCE_SECONDS
+    before: tuple[Session, ...] | None = None
     while time.monotonic() < deadline:
         running = sum(not call.done() for call in calls)
         seen = watch.queue(s for s in watch.sessions(look) if s.pid != stop)
-        if sum(s.waits for s in seen) >= running:
+        if sum(s.waits for s in seen) >= running and seen == before:
             return seen
+        before = seen
         time.sleep(0.005)
     raise TimeoutError(f"After {PATIENCE_SECONDS:.0f} s a session neither ended nor waited for a lock.")
 
