@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from simlib import files
-from simlib.cli.jupyter import serving
+from simlib.cli.jupyter import Server, serving
 from simlib.cli.lessons import find, lessons, working_folder
 from simlib.cli.refusal import Refusal
 
@@ -43,18 +43,22 @@ def _lab(args: argparse.Namespace) -> int:
 
     stop = threading.Event()
     with stops_on_signals(stop), serving(folder, args.port or USUAL_PORT, exactly=args.port is not None) as server:
-        port = server.ready(stop)
-        if port is not None:
-            page = f"/lab/tree/{quote(lesson.name)}" if lesson else "/lab"
-            address = f"http://127.0.0.1:{port}{page}?token={server.token}"
-            print(f"Ready: {address}", flush=True)
-            if not args.no_browser and has_screen():
-                webbrowser.open(address)
-        while not stop.wait(0.2):
-            if not server.alive:
-                raise Refusal(f"JupyterLab ended by itself: {server.last_words} `simlib doctor` may know more.")
+        hold(server, f"/lab/tree/{quote(lesson.name)}" if lesson else "/lab", stop, browser=not args.no_browser)
     print("Stopped.", flush=True)
     return 0
+
+
+def hold(server: Server, page: str, stop: threading.Event, *, browser: bool) -> None:
+    """Say where `page` answers, once it does, show it, and wait for the end."""
+    port = server.ready(stop)
+    if port is not None:
+        address = f"http://127.0.0.1:{port}{page}?token={server.token}"
+        print(f"Ready: {address}", flush=True)
+        if browser and _has_screen():
+            webbrowser.open(address)
+    while not stop.wait(0.2):
+        if not server.alive:
+            raise Refusal(f"{server.name} ended by itself: {server.last_words} `simlib doctor` may know more.")
 
 
 @contextlib.contextmanager
@@ -93,7 +97,7 @@ def tcp_port(text: str) -> int:
     return int(text)
 
 
-def has_screen() -> bool:
+def _has_screen() -> bool:
     """Whether a browser can be shown here: over a remote shell it would start in the terminal."""
     if not sys.platform.startswith("linux"):
         return True

@@ -10,7 +10,6 @@ import re
 import socket
 import tempfile
 import threading
-import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from urllib.parse import quote
 
 from simlib import files
 from simlib.cli.jupyter import presenting
-from simlib.cli.lab import has_screen, refuse_taken, stops_on_signals, tcp_port
+from simlib.cli.lab import hold, refuse_taken, stops_on_signals, tcp_port
 from simlib.cli.lessons import find, lessons
 from simlib.cli.refusal import Refusal
 
@@ -47,14 +46,7 @@ def _present(args: argparse.Namespace) -> int:
     stop = threading.Event()
     print(f"Starting Voila on {lesson.stem}; stop it with Ctrl-C.", flush=True)
     with stops_on_signals(stop), slides() as folder, presenting(folder, port, TEMPLATE) as server:
-        if server.ready(stop) is not None:
-            address = f"http://127.0.0.1:{port}/voila/render/{quote(lesson.name)}?token={server.token}"
-            print(f"Ready: {address}", flush=True)
-            if not args.no_browser and has_screen():
-                webbrowser.open(address)
-        while not stop.wait(0.2):
-            if not server.alive:
-                raise Refusal(f"Voila ended by itself: {server.last_words}")
+        hold(server, f"/voila/render/{quote(lesson.name)}", stop, browser=not args.no_browser)
     print("Stopped.", flush=True)
     return 0
 

@@ -40,10 +40,10 @@ def _run(words: list[str], parser_class: type[argparse.ArgumentParser]) -> int:
         return 0
     name, *flags = words
     if name.endswith(".toml"):
-        from simlib.scenarios.saved import load_scenario
+        from simlib.scenarios.saved import load_scenario, name_of
 
         base = load_scenario(name)
-        name = next(known for known, cls in SCENARIOS.items() if cls is type(base))
+        name = name_of(base)
     elif name in SCENARIOS:
         base = SCENARIOS[name]()
     else:

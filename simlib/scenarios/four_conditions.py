@@ -17,6 +17,7 @@ from simlib.views.diagram import diagrams
 from simlib.views.looks import plural
 from simlib.views.scene import Scene
 from simlib.world.clock import Clock
+from simlib.world.keys import Keys
 from simlib.world.luck import Luck
 
 Steps = Generator[Event, Any, None]
@@ -28,9 +29,9 @@ WAIT = 1.0  # seconds before the first retry; doubled from retry to retry
 WORK = 0.2  # seconds of work before the effect
 GAP = 0.05  # seconds between effect and mark where these are two steps
 SLOWEST = 10.0  # seconds after which a message is as good as lost
-CENTS = 5000
+ACCOUNT, CENTS = 1, 5000
 LANES = ("phone", "server", "database")
-WORDS = {"claim": "key is new", "save": "key marked", "replay": "key known: no work", "expire": "key forgotten"}
+WORDS = {"claim": "key is new", "save": "key marked", "replay": "key known: no work"}
 
 LAST_RETRY = TRIES * PATIENCE + WAIT * (2 ** (TRIES - 1) - 1) + 2 * SLOWEST + WORK
 """Seconds after which nothing of a purchase is under way any more."""
@@ -113,13 +114,13 @@ class FourConditions:
 
 
 class _Story:
-    """Phones and the server as SimPy processes; the marks are when each key was seen first."""
+    """Phones and the server as SimPy processes, and the table of keys."""
 
     def __init__(self, knobs: FourConditions, luck: Luck) -> None:
         self.knobs = knobs
         self.clock = Clock()
         self.recorder = Recorder()
-        self._marks: dict[str, float] = {}
+        self._keys = Keys(keep=knobs.window)
         self._lost = {leg: luck.uniforms(f"{leg}: loss") for leg in ("request", "reply")}
         self._slow = {leg: luck.uniforms(f"{leg}: delay") for leg in ("request", "reply")}
         self._dies = luck.uniforms("server: dies")
@@ -189,11 +190,7 @@ class _Story:
         return True
 
     def _known(self, number: int, attempt: int, key: str) -> bool:
-        marked = self._marks.get(key)
-        if marked is None:
-            return False
-        if self.clock.now - marked > self.knobs.window:
-            self._add("database", "expire", number, attempt, key)
+        if self._keys.find(self.clock.now, ACCOUNT, key) is None:
             return False
         self._add("database", "replay", number, attempt, key)
         return True
@@ -202,7 +199,8 @@ class _Story:
         self._add("database", "effect", number, attempt, key, value=CENTS)
 
     def _save(self, number: int, attempt: int, key: str) -> None:
-        self._marks[key] = self.clock.now
+        _, row = self._keys.claim(self.clock.now, ACCOUNT, key, str(CENTS))
+        row.answer = 201
         self._add("database", "save", number, attempt, key)
 
     def _crash(self, number: int, attempt: int, key: str) -> bool:

@@ -31,10 +31,19 @@ class BadScenarioFile(KnobError):
 
 def to_toml(scenario: Any) -> str:
     """The scenario as TOML: its name, and every knob."""
-    name = next(name for name, cls in SCENARIOS.items() if cls is type(scenario))
+    name = name_of(scenario)
     values = knobs.values(scenario)
     lines = [f"{k.name} = {_word(k, values[k.name])}" for k in knobs.knobs(scenario)]
     return "\n".join([f'scenario = "{name}"', "", "[knobs]", *lines, ""])
+
+
+def name_of(scenario: Any) -> str:
+    """The name that a scenario has on the command line and in files; `BadScenarioFile` for one that has none."""
+    found = next((name for name, cls in SCENARIOS.items() if cls is type(scenario)), None)
+    if found is None:
+        kind = type(scenario).__name__
+        raise BadScenarioFile(f"A {kind} has no name to be saved under; name it in SCENARIOS of simlib.scenarios.")
+    return found
 
 
 def save_scenario(scenario: Any, path: str | Path) -> None:

@@ -48,15 +48,18 @@ class Keys:
         self._keep = keep
         self._tokens = 0
 
+    def find(self, now: float, account: int, key: str) -> Row | None:
+        """The key's row, unless there is none or it has been kept for long enough."""
+        row = self.rows.get(self._name(account, key))
+        return None if row is not None and row.finished and now - row.since > self._keep else row
+
     def claim(self, now: float, account: int, key: str, fingerprint: str) -> tuple[Verdict, Row]:
         """Make the key's row if there is none; the verdict says what the request is, and the row is its key's."""
-        name = f"{account}:{key}" if self._scoped else key
         fingerprint = fingerprint if self._compared else ""
-        row = self.rows.get(name)
-        if row is not None and row.finished and now - row.since > self._keep:
-            row = None
+        row = self.find(now, account, key)
         found = verdict(row, fingerprint)
         if row is None:
+            name = self._name(account, key)
             row = self.rows[name] = Row(name, fingerprint, now)
         return found, row
 
@@ -96,3 +99,6 @@ class Keys:
         """Give the lease back, if it is still one's own or if nobody looks."""
         if self.may_write(row, token):
             row.token, row.until = 0, -inf
+
+    def _name(self, account: int, key: str) -> str:
+        return f"{account}:{key}" if self._scoped else key

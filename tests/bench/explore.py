@@ -24,20 +24,31 @@ def report() -> bool:
         return all([_rate(), _attack(), _reduction()])
 
 
-def _rate() -> bool:
+def rate() -> float:
+    """Schedules a second of two sessions of `pay`, none left out."""
     explore(live.pay, args=TWICE)
     seen = [explore(live.pay, args=TWICE, reduce=False) for _ in range(ROUNDS)]
-    rate = sum(r.schedules for r in seen) / sum(r.seconds for r in seen)
-    print(f"explore: {rate:.0f} schedules a second, two sessions of pay (at least {RATE})")
-    return rate >= RATE
+    return sum(r.schedules for r in seen) / sum(r.seconds for r in seen)
+
+
+def attacked() -> float:
+    """Seconds that all attacks on `pay` take; it must survive them."""
+    began = perf_counter()
+    board = attack(live.pay)
+    assert board.passed, board
+    return perf_counter() - began
+
+
+def _rate() -> bool:
+    seen = rate()
+    print(f"explore: {seen:.0f} schedules a second, two sessions of pay (at least {RATE})")
+    return seen >= RATE
 
 
 def _attack() -> bool:
-    began = perf_counter()
-    board = attack(live.pay)
-    took = perf_counter() - began
-    print(f"attack(pay): {took:.1f} s, {len(board.rows)} attacks (at most {ATTACK:g})")
-    return took <= ATTACK and board.passed
+    took = attacked()
+    print(f"attack(pay): {took:.1f} s (at most {ATTACK:g})")
+    return took <= ATTACK
 
 
 def _reduction() -> bool:

@@ -43,12 +43,17 @@ def _same() -> bool:
     return good
 
 
+def compared(n: int) -> dict[str, list[float]]:
+    """Seconds of processor time for `n` purchases, round by round, by `ours` and by `simpy`."""
+    programs = {"ours": partial(_turn, reference.simulate, n), "simpy": partial(_turn, idiomatic.simulate, n)}
+    return in_turn(programs, ROUNDS[n])
+
+
 def _faster() -> bool:
     good = True
     cost: dict[int, float] = {}
     for n, least in LEAST.items():
-        programs = {"ours": partial(_turn, reference.simulate, n), "simpy": partial(_turn, idiomatic.simulate, n)}
-        took = in_turn(programs, ROUNDS[n])
+        took = compared(n)
         times = ratio(took["simpy"], took["ours"])
         cost[n] = min(took["ours"]) / max(n, TURN)
         print(f"reference model, {n:>7,} purchases: {times:.2f} times faster than idiomatic SimPy (at least {least})")

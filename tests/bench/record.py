@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 import json
-from functools import partial
-from time import perf_counter
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from simlib import live
 from simlib.files import DATA, ROOT
-from simlib.live.attacking import attack
-from simlib.live.exploring import explore
-from tests.bench import idiomatic, reference, scale
-from tests.bench.ratios import in_turn, ratio
+from tests.bench import explore, payments, scale
+from tests.bench.ratios import ratio
 
 KEPT = DATA / "benchmarks.json"
 FIGURE = DATA / "cost.png"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- made by `make record` from data/benchmarks.json -->", "<!-- so far -->"
-TWICE = [(1, "k", 5000)] * 2
 
 
 def measured() -> dict[str, Any]:
     """All of README's figures, by name."""
-    programs = {
-        "ours": partial(reference.simulate, 10_000, 7),
-        "simpy": partial(idiomatic.simulate, 10_000, 7),
-    }
-    took = in_turn(programs, 5)
+    took = payments.compared(10_000)
     with live.postgres():
-        explore(live.pay, args=TWICE)
-        seen = [explore(live.pay, args=TWICE, reduce=False) for _ in range(10)]
-        began = perf_counter()
-        attack(live.pay)
-        attacked = perf_counter() - began
+        rate, attacked = explore.rate(), explore.attacked()
     return {
         "times idiomatic SimPy": round(ratio(took["simpy"], took["ours"]), 1),
-        "schedules a second": round(sum(r.schedules for r in seen) / sum(r.seconds for r in seen)),
+        "schedules a second": round(rate),
         "seconds of an attack": round(attacked, 1),
         **scale.measured(),
     }

@@ -45,7 +45,7 @@ def report() -> bool:
 
 def measured() -> dict[str, Any]:
     """What was measured, by name: ratios to the same work on one process, seconds and gigabytes."""
-    return {**replications(), **as_runs(), **in_one(), **curve()}
+    return {**replications(), **as_runs(), **growing()}
 
 
 def replications() -> dict[str, float]:
@@ -117,37 +117,28 @@ def alone(trace: str) -> tuple[float, float, int]:
     return took, most, rows
 
 
-def purchases(number: int) -> str:
-    return f"simulate({number}, 7).freeze()"
-
-
-def in_one() -> dict[str, Any]:
-    took, most, rows = alone(purchases(1_000_000))
+def growing() -> dict[str, Any]:
+    """Microseconds a purchase as purchases grow, and an event as layers do; and all of the largest run."""
+    runs = {n: alone(f"simulate({n}, 7).freeze()") for n in SIZES}
+    storms = {n: alone(f"RetryStorm(layers={n}, attempts=2, failure=0.5, taps=20_000).run(7).trace") for n in LAYERS}
+    took, most, rows = runs[SIZES[-1]]
     return {
-        "1,000,000 purchases in one process": {
+        f"{SIZES[-1]:,} purchases in one process": {
             "seconds": round(took, 1),
             "gigabytes": round(most / GIGABYTE, 2),
             "rows": rows,
-        }
+        },
+        "microseconds a purchase": {f"{n:,}": round(run[0] / n * 1e6, 2) for n, run in runs.items()},
+        "microseconds an event, by layers": {
+            f"{n}": round(took / rows * 1e6, 2) for n, (took, _, rows) in storms.items()
+        },
     }
-
-
-def curve() -> dict[str, Any]:
-    """Microseconds a purchase as purchases grow, and a call at the database as layers do."""
-    small = {f"{n:,}": round(alone(purchases(n))[0] / n * 1e6, 2) for n in SIZES}
-    storms = {}
-    for layers in LAYERS:
-        story = f"RetryStorm(layers={layers}, attempts=2, failure=0.5, taps=20_000).run(7).trace"
-        took, _, rows = alone(story)
-        storms[f"{layers}"] = round(took / rows * 1e6, 2)
-    return {"microseconds a purchase": small, "microseconds an event, by layers": storms}
 
 
 @contextmanager
 def peak() -> Iterator[Callable[[], float]]:
     """The most memory, in bytes, that this process and its children held together while the block ran."""
     over, most = threading.Event(), [0.0]
-    base = psutil.Process().memory_info().rss
 
     def look() -> None:
         while not over.wait(0.05):
@@ -163,7 +154,7 @@ def peak() -> Iterator[Callable[[], float]]:
     watcher = threading.Thread(target=look)
     watcher.start()
     try:
-        yield lambda: max(most[0], base)
+        yield lambda: most[0]
     finally:
         over.set()
         watcher.join()

@@ -114,15 +114,11 @@ def _pay_on(number: int, doors: list[str], over: threading.Event, told: Told, *,
             return
         intent = 1 + number * 1_000_000 + turn
         url = doors[turn % len(doors)] + ("/v1/charges", "/v1/payments")[turn % 2]
-        answered = _with_a_key(url, intent) if keys else _without(url, intent)
+        answered = _succeeded(url, intent, RETRIES) if keys else _without_a_key(url, intent)
         (told.succeeded if answered else told.unknown).append(intent)
 
 
-def _with_a_key(url: str, intent: int) -> bool:
-    return _succeeded(url, intent, RETRIES)
-
-
-def _without(url: str, intent: int) -> bool:
+def _without_a_key(url: str, intent: int) -> bool:
     """Every try is a request of its own, as it is where no key is sent."""
     deadline = time.monotonic() + RETRIES.deadline
     return any(_succeeded(url, intent, ONCE) for _ in range(RETRIES.attempts) if time.monotonic() < deadline)

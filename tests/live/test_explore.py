@@ -240,6 +240,24 @@ def test_a_mistake_of_the_learners_is_shown_as_it_is() -> None:
         explore(typo)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create table mine (i int)",
+        "create index on charges (key)",
+        "create sequence mine",
+        "drop table topups",
+        "drop index outbox_unsent",
+    ],
+)
+def test_a_function_that_changes_the_schema_is_told_so(statement: str) -> None:
+    def changes(conn: Conn) -> None:
+        conn.execute(statement.encode())
+
+    with pytest.raises(ValueError, match="made or dropped a table, index or sequence"):
+        explore(changes, sessions=2, reduce=False)
+
+
 def test_a_schedule_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="names session C"):
         replay(check_then_insert, "C2")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simlib.policy.verdict import Verdict
-from simlib.world.keys import Keys
+from simlib.world.keys import Keys, Row
 from tests.live.twins import Ask, Books, Twin, asked, pay_external_twin, pay_twin
 
 LEASE = 30.0
@@ -89,7 +89,7 @@ def key_from_the_content(world: World, ask: Ask) -> Twin:
 def check_then_insert(world: World, ask: Ask) -> Twin:
     name = f"{ask.account}:{ask.key}"
     yield "looked"
-    if name in world.keys.rows:
+    if world.keys.find(0.0, ask.account, ask.key):
         return 201, True
     yield "charged"
     yield "inserted"
@@ -113,11 +113,9 @@ def claim_then_work(world: World, ask: Ask) -> Twin:
 # Leases.
 
 
-def _leased(
-    world: World, ask: Ask, *, frees: bool = True, saves: int = 0, parcel: bool = False, fenced: bool = True
-) -> Twin:
+def _leased(world: World, ask: Ask, **wrong: Any) -> Twin:
     """The way through a provider in one phase, with what the broken versions do otherwise."""
-    keys, books = world.keys, world.books
+    keys = world.keys
     yield "start"
     verdict, row = keys.claim(0.0, ask.account, ask.key, str(ask.cents))
     yield "read"
@@ -129,6 +127,21 @@ def _leased(
     token = keys.lease(0.0, row, LEASE)
     if token is None:
         return 409, False
+    return (yield from _charge_and_end(world, row, token, **wrong))
+
+
+def _charge_and_end(
+    world: World,
+    row: Row,
+    token: int,
+    *,
+    frees: bool = True,
+    saves: int = 0,
+    parcel: bool = False,
+    fenced: bool = True,
+) -> Twin:
+    """Ask the provider and write down what came of it, under this lease."""
+    keys, books = world.keys, world.books
     told = yield from asked(books, row.name)
     if told != 201:
         yield "error"
@@ -170,7 +183,7 @@ def saved_500(world: World, ask: Ask) -> Twin:
 
 
 def fingerprint_after_the_lease(world: World, ask: Ask) -> Twin:
-    keys, books = world.keys, world.books
+    keys = world.keys
     yield "start"
     _, row = keys.claim(0.0, ask.account, ask.key, str(ask.cents))
     yield "take"
@@ -183,19 +196,11 @@ def fingerprint_after_the_lease(world: World, ask: Ask) -> Twin:
     if row.answer is not None:
         keys.free(row, token)
         return row.answer, True
-    told = yield from asked(books, row.name)
-    if told != 201:
-        keys.free(row, token)
-        return told, False
-    yield "end"
-    if not keys.finish(row, token, 201):
-        return 409, False
-    books.charges.append(row.name)
-    return 201, False
+    return (yield from _charge_and_end(world, row, token))
 
 
 def replay_takes_the_lease(world: World, ask: Ask) -> Twin:
-    keys, books = world.keys, world.books
+    keys = world.keys
     yield "start"
     _, row = keys.claim(0.0, ask.account, ask.key, str(ask.cents))
     yield "take"
@@ -204,16 +209,7 @@ def replay_takes_the_lease(world: World, ask: Ask) -> Twin:
         return 409, False
     if row.answer is not None:
         return row.answer, True
-    told = yield from asked(books, row.name)
-    if told != 201:
-        keys.free(row, token)
-        return told, False
-    yield "end"
-    if not keys.finish(row, token, 201):
-        return 409, False
-    books.charges.append(row.name)
-    books.receipts.append(row.name)
-    return 201, False
+    return (yield from _charge_and_end(world, row, token))
 
 
 # Consumers.

@@ -117,7 +117,11 @@ class Ground:
         self._played += 1
         if self._superuser and self._played % FRESH == 0:
             self.watch.execute(self._truncate.encode())
-        if not self.watch.execute("select pg_temp.reset()").fetchone()[0]:  # type: ignore[index]
+        try:
+            row = self.watch.execute("select pg_temp.reset()").fetchone()
+        except psycopg.errors.UndefinedTable:
+            row = None
+        if row != (True,):
             raise ValueError(
                 "The function made or dropped a table, index or sequence; between schedules rows and sequences are "
                 "reset, not the schema, so make it beforehand and give it as `schema`."
