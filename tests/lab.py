@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
 
@@ -67,3 +69,12 @@ def _address(process: subprocess.Popen[str]) -> str:
         if found := ADDRESS.search(line):
             return found.group()
     raise AssertionError(f"simlib ended without an address: {''.join(printed)}")
+
+
+def commands(process: subprocess.Popen[str]) -> dict[int, str]:
+    """The command lines of a process's descendants by process id; one that ends while one looks is left out."""
+    found: dict[int, str] = {}
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found[child.pid] = " ".join(child.cmdline())
+    return found

@@ -121,8 +121,8 @@ def _seat(
         with ExitStack() as own:
             with turn:
                 hand_out(files.NOTEBOOKS, folder)
-                server = own.enter_context(serving(folder, port, exactly=True, host=host, more={"SIMLIB_DSN": dsn}))
-                if server.ready(stop) is None and not stop.is_set():
+                server = own.enter_context(serving(folder, port, host=host, more={"SIMLIB_DSN": dsn}))
+                if not server.ready(stop) and not stop.is_set():
                     raise Refusal(f"the JupyterLab of {folder.name} ended by itself: {server.last_words}")
             page = lessons(files.NOTEBOOKS)[0].name
             ready.set_result(f"http://{_shown(host)}:{port}/lab/tree/{page}?token={server.token}")

@@ -26,7 +26,6 @@ from simlib.cli.refusal import Refusal
 
 READY_WITHIN = 120.0  # s, for a cold disk
 STOP_WITHIN = 10.0  # s, for kernels that are busy
-OTHER_PORTS = 50  # tried when the usual one is taken
 KEEPER = "simlib.live.pg.keeper"  # the module that runs a database for as long as anybody uses it
 
 _SETTINGS = {
@@ -38,16 +37,15 @@ _SETTINGS = {
 class Server:
     """A server that was started; its token opens it, its folder goes with it.
 
-    `proof` is a path that it answers, with its token, once it is up. `port` is the one it was told to take; without,
-    it writes down the one it took.
+    `proof` is a path that it answers, with its token, once it is up.
     """
 
     process: subprocess.Popen[bytes]
+    port: int
     token: str
     own: Path
     name: str = "JupyterLab"
     proof: str = "/api/status"
-    port: int | None = None
 
     @property
     def alive(self) -> bool:
@@ -59,26 +57,17 @@ class Server:
         lines = (self.own / "log").read_text(encoding="utf-8", errors="replace").splitlines()
         return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing.")
 
-    def ready(self, stop: threading.Event) -> int | None:
-        """Wait until it answers; returns its port, or None when it ended or `stop` was set before."""
+    def ready(self, stop: threading.Event) -> bool:
+        """Wait until it answers; False when it ended or `stop` was set before."""
         for _ in range(int(READY_WITHIN / 0.1)):
             if not self.alive or stop.wait(0.1):
-                return None
-            if (port := self._port()) and self._answers(port):
-                return port
+                return False
+            if self._answers():
+                return True
         raise Refusal(f"{self.name} did not answer within {READY_WITHIN:g} s: {self.last_words}")
 
-    def _port(self) -> int | None:
-        """The port it has, once that is known."""
-        if self.port is not None:
-            return self.port
-        for note in (self.own / "runtime").glob("jpserver-*.json"):
-            with contextlib.suppress(ValueError, OSError):  # half written
-                return json.loads(note.read_text(encoding="utf-8"))["port"]
-        return None
-
-    def _answers(self, port: int) -> bool:
-        address = f"http://127.0.0.1:{port}{self.proof}"
+    def _answers(self) -> bool:
+        address = f"http://127.0.0.1:{self.port}{self.proof}"
         request = urllib.request.Request(address, headers={"Authorization": f"token {self.token}"})
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # loopback goes through no proxy
         try:
@@ -90,9 +79,9 @@ class Server:
 
 @contextlib.contextmanager
 def serving(
-    folder: Path, port: int, *, exactly: bool, host: str = "127.0.0.1", more: Mapping[str, str] | None = None
+    folder: Path, port: int, *, host: str = "127.0.0.1", more: Mapping[str, str] | None = None
 ) -> Iterator[Server]:
-    """JupyterLab on the notebooks in `folder`, at `port` or, unless `exactly`, near it; ended on the way out.
+    """JupyterLab on the notebooks in `folder`, at `port`; ended on the way out.
 
     `host` is the address it listens on; `more` is added to the environment of its kernels.
     """
@@ -107,12 +96,12 @@ def serving(
             "JUPYTER_RUNTIME_DIR": str(own / "runtime"),
             "JUPYTER_PREFER_ENV_PATH": "1",
         }
-        with _running(["-m", "jupyterlab", *_options(folder, host, port, exactly, own)], own, environment) as process:
-            yield Server(process, token, own)
+        with _running(["-m", "jupyterlab", *_options(folder, host, port, own)], own, environment) as process:
+            yield Server(process, port, token, own)
 
 
 @contextlib.contextmanager
-def presenting(folder: Path, port: int, template: Path) -> Iterator[Server]:
+def presenting(folder: Path, template: Path, port: int) -> Iterator[Server]:
     """Voila on the notebooks in `folder`, at `port`, by the `template` folder of that name; ended on the way out."""
     with tempfile.TemporaryDirectory(prefix="simlib-present-", ignore_cleanup_errors=True) as scratch:
         own, token = Path(scratch), secrets.token_hex(24)
@@ -124,7 +113,7 @@ def presenting(folder: Path, port: int, template: Path) -> Iterator[Server]:
             json.dump(told, settings)
         environment = {**os.environ, "JUPYTER_PATH": str(template.parents[2]), "JUPYTER_PREFER_ENV_PATH": "1"}
         with _running(["-m", "voila", str(folder)], own, environment) as process:
-            yield Server(process, token, own, "Voila", "/voila/static/voila.js", port)
+            yield Server(process, port, token, own, "Voila", "/voila/static/voila.js")
 
 
 @contextlib.contextmanager
@@ -150,11 +139,11 @@ def _for_me_alone(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _options(folder: Path, host: str, port: int, exactly: bool, own: Path) -> list[str]:
+def _options(folder: Path, host: str, port: int, own: Path) -> list[str]:
     options = {
         "ServerApp.ip": host,
         "ServerApp.port": port,
-        "ServerApp.port_retries": 0 if exactly else OTHER_PORTS,
+        "ServerApp.port_retries": 0,
         "ServerApp.root_dir": folder,
         "ServerApp.open_browser": False,
         "ServerApp.password": "",
@@ -183,8 +172,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _family(process: psutil.Process) -> Iterator[psutil.Process]:
     """A process's children and theirs, but for a database's keeper: other notebooks may use that server too."""
+    children: list[psutil.Process] = []
     with contextlib.suppress(psutil.NoSuchProcess):
-        for child in process.children():
+        children = process.children()
+    for child in children:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has ended meanwhile; its siblings may not have
             if KEEPER not in child.cmdline():
                 yield child
                 yield from _family(child)

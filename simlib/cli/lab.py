@@ -10,7 +10,9 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -41,24 +43,31 @@ def _lab(args: argparse.Namespace) -> int:
     folder, said = working_folder(Path.cwd())
     print(*said, "Starting JupyterLab; stop it with Ctrl-C.", sep="\n", flush=True)
 
-    stop = threading.Event()
-    with stops_on_signals(stop), serving(folder, args.port or USUAL_PORT, exactly=args.port is not None) as server:
-        hold(server, f"/lab/tree/{quote(lesson.name)}" if lesson else "/lab", stop, browser=not args.no_browser)
-    print("Stopped.", flush=True)
+    page = f"/lab/tree/{quote(lesson.name)}" if lesson else "/lab"
+    ports = [args.port] if args.port else [free_port(USUAL_PORT), free_port()]
+    keep_open(partial(serving, folder), ports, page, browser=not args.no_browser)
     return 0
 
 
-def hold(server: Server, page: str, stop: threading.Event, *, browser: bool) -> None:
-    """Say where `page` answers, once it does, show it, and wait for the end."""
-    port = server.ready(stop)
-    if port is not None:
-        address = f"http://127.0.0.1:{port}{page}?token={server.token}"
-        print(f"Ready: {address}", flush=True)
-        if browser and _has_screen():
-            webbrowser.open(address)
-    while not stop.wait(0.2):
-        if not server.alive:
-            raise Refusal(f"{server.name} ended by itself: {server.last_words} `simlib doctor` may know more.")
+def keep_open(
+    serve: Callable[[int], AbstractContextManager[Server]], ports: Sequence[int], page: str, *, browser: bool
+) -> None:
+    """Serve at the first of the ports, or the next if somebody took that meanwhile; say where, and wait for the end."""
+    stop = threading.Event()
+    with stops_on_signals(stop), ExitStack() as stack:
+        first, *others = ports
+        server = stack.enter_context(serve(first))
+        while not server.ready(stop) and not stop.is_set() and others:
+            server = stack.enter_context(serve(others.pop(0)))
+        if server.alive and not stop.is_set():
+            address = f"http://127.0.0.1:{server.port}{page}?token={server.token}"
+            print(f"Ready: {address}", flush=True)
+            if browser and _has_screen():
+                webbrowser.open(address)
+        while not stop.wait(0.2):
+            if not server.alive:
+                raise Refusal(f"{server.name} ended by itself: {server.last_words} `simlib doctor` may know more.")
+    print("Stopped.", flush=True)
 
 
 @contextlib.contextmanager
@@ -75,6 +84,17 @@ def stops_on_signals(stop: threading.Event) -> Iterator[None]:
     finally:
         for name, handler in before.items():
             signal.signal(getattr(signal, name), handler)
+
+
+def free_port(wanted: int | None = None) -> int:
+    """The port one wants if it can be had, or any other."""
+    if wanted is not None:
+        with contextlib.suppress(Refusal):
+            refuse_taken(wanted)
+            return wanted
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def refuse_taken(port: int) -> None:

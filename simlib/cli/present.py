@@ -7,17 +7,16 @@ import contextlib
 import importlib.util
 import json
 import re
-import socket
 import tempfile
-import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from simlib import files
 from simlib.cli.jupyter import presenting
-from simlib.cli.lab import hold, refuse_taken, stops_on_signals, tcp_port
+from simlib.cli.lab import free_port, keep_open, refuse_taken, tcp_port
 from simlib.cli.lessons import find, lessons
 from simlib.cli.refusal import Refusal
 
@@ -42,12 +41,11 @@ def _present(args: argparse.Namespace) -> int:
         raise Refusal("to present a lesson takes Voila; install it with: pip install 'simlib[present]'.")
     if args.port is not None:
         refuse_taken(args.port)
-    port = args.port or _free(USUAL_PORT)
-    stop = threading.Event()
     print(f"Starting Voila on {lesson.stem}; stop it with Ctrl-C.", flush=True)
-    with stops_on_signals(stop), slides() as folder, presenting(folder, port, TEMPLATE) as server:
-        hold(server, f"/voila/render/{quote(lesson.name)}", stop, browser=not args.no_browser)
-    print("Stopped.", flush=True)
+    ports = [args.port] if args.port else [free_port(USUAL_PORT), free_port()]
+    with slides() as folder:
+        serve = partial(presenting, folder, TEMPLATE)
+        keep_open(serve, ports, f"/voila/render/{quote(lesson.name)}", browser=not args.no_browser)
     return 0
 
 
@@ -74,14 +72,3 @@ def presented(notebook: dict[str, Any]) -> dict[str, Any]:
             told = _TERM.sub(r"<abbr title=\2>\1</abbr>", text) if cell["cell_type"] == "markdown" else text
             cells.append({**cell, "source": told})
     return {**notebook, "cells": cells}
-
-
-def _free(usual: int) -> int:
-    """The usual port, or any other that is free."""
-    try:
-        refuse_taken(usual)
-    except Refusal:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
-    return usual

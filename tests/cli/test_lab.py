@@ -9,13 +9,16 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from simlib.cli import lab as cli_lab
 from simlib.cli import main
-from tests.lab import Lab, lab
+from simlib.cli.jupyter import serving
+from tests.lab import Lab, commands, lab
 
 
 def get(address: str, token: str | None = None) -> bytes:
@@ -33,11 +36,7 @@ def start_kernel(running: Lab) -> int:
     )
     with urllib.request.urlopen(request, timeout=60) as answer:
         kernel = json.load(answer)["id"]
-    found = [
-        child.pid
-        for child in psutil.Process(running.process.pid).children(recursive=True)
-        if any(kernel in word for word in child.cmdline())
-    ]
+    found = [pid for pid, command in commands(running.process).items() if kernel in command]
     assert len(found) == 1
     return found[0]
 
@@ -65,8 +64,7 @@ def test_the_printed_address_answers_and_only_with_its_token(tmp_path: Path) -> 
         with pytest.raises(urllib.error.HTTPError) as refused:
             get(f"{running.base}/api/contents")
         assert refused.value.code == 403
-        for process in psutil.Process(running.process.pid).children(recursive=True):
-            assert running.token not in " ".join(process.cmdline())
+        assert not any(running.token in command for command in commands(running.process).values())
 
 
 def test_several_labs_at_once_each_find_a_port(tmp_path: Path) -> None:
@@ -129,3 +127,25 @@ def test_help_loads_none_of_the_heavy_parts() -> None:
     probe = "import sys, simlib.cli; print(sorted({'numpy', 'duckdb', 'matplotlib', 'simpy'} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout
     assert said == "[]\n"
+
+
+def test_a_port_that_was_taken_meanwhile_is_given_up_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Between the look and the start somebody else may have had it: two who start in the same moment."""
+    opened: list[str] = []
+
+    def shown(address: str) -> None:
+        opened.append(address)
+        signal.raise_signal(signal.SIGINT)  # the learner has seen it, and stops
+
+    monkeypatch.setattr(cli_lab, "_has_screen", lambda: True)
+    monkeypatch.setattr(cli_lab.webbrowser, "open", shown)
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        free = cli_lab.free_port()
+        serve = partial(serving, tmp_path)
+        cli_lab.keep_open(serve, [holder.getsockname()[1], free], "/lab", browser=True)
+    assert [f"http://127.0.0.1:{free}/lab" in address for address in opened] == [True]
+    assert capfd.readouterr().out.endswith("Stopped.\n")
