@@ -14,8 +14,8 @@ from simlib.cli.finding import Finding
 
 MOST = 200  # learners
 FIRST_PORT = 9000  # the first learner's JupyterLab; the others follow
+SPARE = 20  # connections for who keeps the class, and for the server itself
 MEGABYTES = 300  # a learner's JupyterLab, a kernel with a lesson, and their sessions
-CONNECTIONS = 4  # that a learner has open at once, on average, with all in the same live cell
 PER_CORE = 15  # learners that a core serves without a wait one would notice
 LOOPBACK = "127.0.0.1"
 
@@ -50,21 +50,21 @@ def _cores(count: int) -> Finding:
 
 def _connections(count: int) -> Finding:
     from simlib import live
+    from simlib.live.classroom import Limits
 
+    wanted = count * Limits().connections
     with live.postgres() as db, db.connect() as conn:
         row = conn.execute(
             "select current_setting('max_connections')::int, rolsuper from pg_roles where rolname = current_user"
         ).fetchone()
     most, superuser = row
-    words = f"PostgreSQL takes {most} connections; {count} learners want {count * CONNECTIONS}"
+    words = f"PostgreSQL takes {most} connections; {count} learners may open {wanted}"
     if not superuser:
         return Finding(
             "fail", "this role may not make roles for learners", "Set SIMLIB_DSN to a superuser's, or unset it."
         )
-    if most < count * CONNECTIONS:
-        return Finding(
-            "fail", words, f"Set max_connections = {count * CONNECTIONS + 20} on that server and restart it."
-        )
+    if most < wanted + SPARE:
+        return Finding("fail", words, f"Set SIMLIB_DSN to a server with max_connections = {wanted + SPARE} or more.")
     return Finding("ok", words)
 
 

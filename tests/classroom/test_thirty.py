@@ -17,8 +17,10 @@ def lesson() -> Iterator[thirty.Lesson]:
     with passable_folder() as cache, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
         patch.delenv("SIMLIB_DSN", raising=False)
-        yield thirty.hold(hogs=True)
-        until(lambda: not processes_of(cache))  # the server stops by itself, once its last user has gone
+        try:
+            yield thirty.hold(hogs=True)
+        finally:
+            until(lambda: not processes_of(cache))  # the server stops by itself, once its last user has gone
 
 
 def test_everybody_else_finishes(lesson: thirty.Lesson) -> None:

@@ -72,7 +72,7 @@ def test_a_class_is_looked_at_before_it_comes_in(
     said = capsys.readouterr().out
     assert "fail  memory for 90 learners: 27,000 MB wanted, 3,000 MB free" in said
     assert "It holds 10 learners" in said
-    assert "90 learners want 360" in said
+    assert "90 learners may open 1080" in said
     assert "ports 9000 to 9089" in said or "of 9000 to 9089 is in use" in said
 
 

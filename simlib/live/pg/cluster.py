@@ -24,7 +24,7 @@ from simlib.live.pg.ground import Ground
 
 USER = "simlib"
 SETTINGS = {
-    "max_connections": "200",
+    "max_connections": "500",
     "max_prepared_transactions": "10",
     "shared_buffers": "64MB",
     "timezone": "UTC",
