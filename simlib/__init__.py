@@ -14,6 +14,8 @@ _WHERE = {
     "simlib.course.check": ("check",),
     "simlib.course.cheat_sheet": ("cheat_sheet",),
     "simlib.course.glossary": ("glossary",),
+    "simlib.course.hints": ("hint",),
+    "simlib.course.progress": ("progress",),
     "simlib.course.pitfalls": ("pitfall", "pitfalls"),
     "simlib.course.predict": ("Predict",),
     "simlib.course.quiz": ("Quiz",),

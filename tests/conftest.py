@@ -6,5 +6,7 @@ import os
 
 from hypothesis import settings
 
+os.environ["SIMLIB_PROGRESS"] = ""  # what tests try is no learner's progress
+
 settings.register_profile("simlib", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("simlib")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simlib.course.progress import remember
+
 LESSONS = sorted(path.stem.removeprefix("lesson_") for path in Path(__file__).parent.glob("lesson_[0-9][0-9].py"))
 
 
@@ -31,11 +33,15 @@ class Result:
     says: str
 
     def __repr__(self) -> str:
-        return f"{'✓' if self.passed else '○'} {self.exercise}: {self.says}"
+        if self.passed:
+            return f"✓ {self.exercise}: {self.says}"
+        return f'○ {self.exercise}: {self.says}\n  For a hint: sl.hint("{self.exercise}")'
 
 
 def check(exercise: str, answer: Any) -> Result:
     """Run an answer to an exercise such as `"05.2"` and say how it did. An answer left as `...` is waited for.
+
+    Tries, and what passed, are kept for `simlib.course.progress`.
 
     ValueError names the exercises there are.
     """
@@ -44,8 +50,14 @@ def check(exercise: str, answer: Any) -> Result:
         raise ValueError(f"There is no exercise {exercise!r}; there are {', '.join(exercises)}.")
     if answer is ...:
         return Result(exercise, False, "waiting for your answer; put it in place of the three dots.")
+    result = _tried(exercise, exercises[exercise], answer)
+    remember(exercise, result.passed)
+    return result
+
+
+def _tried(exercise: str, verdict: Callable[[Any], str], answer: Any) -> Result:
     try:
-        return Result(exercise, True, exercises[exercise](answer))
+        return Result(exercise, True, verdict(answer))
     except NotYet as story:
         return Result(exercise, False, f"not yet. {story}")
     except Exception as error:

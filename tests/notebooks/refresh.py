@@ -6,6 +6,7 @@ One with a fault is not saved.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -44,13 +45,15 @@ def refresh(path: Path) -> list[str]:
 
 def main(numbers: list[str]) -> int:
     bad = 0
+    os.environ["SIMLIB_PROGRESS"] = ""
     for path in (*sorted(NOTEBOOKS.glob(ANY)), *sorted(NOTEBOOKS.glob(f"solutions/{ANY}"))):
         if numbers and path.name[:2] not in numbers:
             continue
         began = time.perf_counter()
         found = refresh(path)
         bad += bool(found)
-        print(f"{path.relative_to(NOTEBOOKS)}: {'NOT saved' if found else 'saved'} after {time.perf_counter() - began:.1f} s", flush=True)
+        took, done = time.perf_counter() - began, "NOT saved" if found else "saved"
+        print(f"{path.relative_to(NOTEBOOKS)}: {done} after {took:.1f} s", flush=True)
         for fault in found:
             print(f"  {fault}")
     return 1 if bad else 0
