@@ -56,7 +56,8 @@ class Server:
         self._seconds = durations(luck, f"{name}: service", service)
         self._tries = self._seconds.tries
         self._after = None if after is None else durations(luck, f"{name}: after", after)
-        self._done = self._finish if after is None else self._effect
+        self._done: Receiver = self._finish if after is None else self._effect
+        self._leave: Receiver = self._reply
         self._free = [0.0] * (workers or 1)  # a heap: when each worker is free again
         self._hold = _nobody if workers is None else heapreplace
         self._choosy = limit is not None or patience is not None
@@ -116,7 +117,7 @@ class Server:
         assert self._after is not None
         reply = (*request, self._work(now, request))
         leaves = now + self._after.at(request[0], request[1])
-        heappush(self._heap, (leaves, 1, next(self._numbers), self._reply, reply))
+        heappush(self._heap, (leaves, 1, next(self._numbers), self._leave, reply))
 
     def _reply(self, now: float, reply: Reply) -> None:
         number, attempt, key, _, answer = reply
