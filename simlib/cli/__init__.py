@@ -1,4 +1,4 @@
-"""The command line: `simlib lab | present | demo | run | doctor | classroom`.
+"""The command line: `simlib lab | present | demo | run | sweep | doctor | classroom`.
 
 Each command is a module with `register(commands)`, which declares its words, and a function that does it.
 Whatever a user can get wrong ends in one sentence on stderr and exit code 2, never in a traceback.
@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from simlib import __version__
-from simlib.cli import classroom, demo, doctor, lab, present, run
+from simlib.cli import classroom, demo, doctor, lab, present, run, sweep
 from simlib.cli.refusal import EXPECTED, sentence
 
-COMMANDS = (lab, present, demo, run, doctor, classroom)
+COMMANDS = (lab, present, demo, run, sweep, doctor, classroom)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -38,18 +38,8 @@ def _run(words: list[str], parser_class: type[argparse.ArgumentParser]) -> int:
     if not words:
         print(_catalogue(SCENARIOS))
         return 0
-    name, *flags = words
-    if name.endswith(".toml"):
-        from simlib.scenarios.saved import load_scenario, name_of
-
-        base = load_scenario(name)
-        name = name_of(base)
-    elif name in SCENARIOS:
-        base = SCENARIOS[name]()
-    else:
-        near = difflib.get_close_matches(name, SCENARIOS, 1)
-        hint = f"did you mean {near[0]}" if near else f"the scenarios are {', '.join(SCENARIOS)}"
-        raise Refusal(f"there is no scenario {name!r}; {hint}.")
+    named, *flags = words
+    name, base = meant(named)
     args = _parser(name, SCENARIOS[name], parser_class).parse_args(flags)
     scenario = replace(base, **_turned(SCENARIOS[name], args))
     run = scenario.run(seed=args.seed)
@@ -57,6 +47,21 @@ def _run(words: list[str], parser_class: type[argparse.ArgumentParser]) -> int:
         _write(run.trace, args.out)
     print(_shown(run, name, args))
     return 0
+
+
+def meant(word: str) -> tuple[str, Any]:
+    """The scenario that a name or a TOML file means, with its name; `Refusal` names the nearest."""
+    from simlib.scenarios import SCENARIOS
+    from simlib.scenarios.saved import load_scenario, name_of
+
+    if word.endswith(".toml"):
+        base = load_scenario(word)
+        return name_of(base), base
+    if word in SCENARIOS:
+        return word, SCENARIOS[word]()
+    near = difflib.get_close_matches(word, SCENARIOS, 1)
+    hint = f"did you mean {near[0]}" if near else f"the scenarios are {', '.join(SCENARIOS)}"
+    raise Refusal(f"there is no scenario {word!r}; {hint}.")
 
 
 def _parser(name: str, scenario: Any, parser_class: type[argparse.ArgumentParser]) -> argparse.ArgumentParser:

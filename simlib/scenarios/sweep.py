@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,9 @@ from simlib import arrow, knobs
 from simlib.scenarios.batches import run_all
 from simlib.scenarios.run import Scenario
 from simlib.table import Table
+
+if TYPE_CHECKING:
+    from simlib.views.paper import Drawing
 
 Task = tuple[int, Scenario, int]
 """A run's number, its scenario and its seed."""
@@ -52,6 +55,18 @@ class Sweep:
             f'select {by}, avg("{count}") as mean, mean - {spread} as low, mean + {spread} as high, '
             f"count(*) as runs from runs group by all order by all"
         )
+
+    def figure(self, count: str) -> Drawing:
+        """The means as a figure with alt text: a row for each combination of the knobs that vary."""
+        from simlib.views.means import Mean, means
+        from simlib.views.paper import paint
+
+        varied = [i for i, name in enumerate(self.knobs) if len(self.runs.column(name).unique()) > 1]
+        rows = []
+        for *values, mean, low, high, _ in self.means(count):
+            name = ", ".join(f"{self.knobs[i].replace('_', ' ')} {_said(values[i])}" for i in varied)
+            rows.append(Mean(name or "all", mean, low, high))
+        return paint(means(rows, count.replace("_", " ")))
 
     def __repr__(self) -> str:
         cut = "" if len(self) == self.wanted else f" of {self.wanted:,} asked for"
@@ -89,6 +104,10 @@ def sweep(
         if number in done
     ]
     return Sweep(pa.Table.from_pylist(rows), tuple(lists), len(tasks), folder)
+
+
+def _said(value: Any) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 
 def _run(tasks: Sequence[Task], folder: Path | None) -> list[dict[str, float]]:

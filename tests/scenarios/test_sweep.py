@@ -128,3 +128,10 @@ def test_the_traces_of_many_runs_are_one_table(tmp_path: Path, monkeypatch: pyte
     assert len(list((tmp_path / "traces").glob("*.parquet"))) == 8
     charges = result.sql("select run, count(*) from events where event = 'effect' group by run order by run")
     assert charges.column("count_star()") == result.runs.column("charges").to_pylist()
+
+
+def test_the_figure_names_what_varies_and_says_its_numbers() -> None:
+    found = sweep(DoubleTap(), keys=[False, True], reply_loss=[0.5], purchases=[20], seeds=range(3), progress=False)
+    drawn = found.figure("charges")
+    assert drawn.alt.startswith("Means of charges with 95% intervals: keys off ")
+    assert drawn.alt.endswith("keys on 20 (20 to 20).")
