@@ -11,7 +11,7 @@ JOBS ?= 2
 ARGS ?=
 LESSON ?= 00
 
-.PHONY: help lab present doctor test lint types bench record conformance theory soak classroom notebooks pages html screenshots picture lock wheel clean
+.PHONY: help lab present doctor test lint types bench record conformance theory soak classroom brokers notebooks pages html screenshots picture lock wheel clean
 .NOTPARALLEL:
 
 help:
@@ -27,9 +27,9 @@ doctor: $(VENV)/.lab
 	@$(BIN)/python -m simlib.cli doctor
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --nbval notebooks tests -m "not theory and not soak and not classroom" $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --nbval notebooks tests -m "not theory and not soak and not classroom and not brokers" $(ARGS)
 
-theory soak classroom: $(VENV)/.test
+theory soak classroom brokers: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile tests -m $@ $(ARGS)
 
 lint: $(VENV)/.test

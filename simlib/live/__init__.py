@@ -38,7 +38,18 @@ _WHERE = {
     "simlib.live.worker": ("spawn",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
-_ROOMS = ("consuming", "daily_keys", "faults", "forgetting", "museum", "outbox", "pg_queue", "webhooks")
+_ROOMS = (
+    "consuming",
+    "daily_keys",
+    "faults",
+    "forgetting",
+    "museum",
+    "mail",
+    "outbox",
+    "pg_queue",
+    "rabbit",
+    "webhooks",
+)
 
 __all__ = [*_HOME, *_ROOMS]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -118,5 +119,5 @@ def test_without_a_death_every_order_is_right(conn: Conn) -> None:
     conn.execute("create table marks (event_id text primary key)")
     for number, order in enumerate(ORDERS):
         pg_queue.publish(conn, "top-ups", f"evt-{number}", {"wallet": 1, "cents": 100})
-        assert consume(conn, "top-ups", order) == 1
+        assert consume(conn, partial(pg_queue.take, conn, "top-ups"), partial(pg_queue.ack, conn), order) == 1
     assert balance(conn) == 100 * len(ORDERS)
