@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from tests.bench import clock, crowd, explore, hand, payments, queues, scale
+from tests.bench import clock, crowd, explore, hand, live, payments, queues, scale
 
 PARTS = {
     "clock": clock.report,
     "payments": payments.report,
     "hand": hand.report,
     "explore": explore.report,
+    "live": live.report,
     "queues": queues.report,
     "scale": scale.report,
     "class": crowd.report,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 import httpx
 import psutil
@@ -112,6 +113,36 @@ def test_a_client_that_dribbles_its_headers_is_let_go(monkeypatch: pytest.Monkey
     with serve(hello()) as server, socket.create_connection(("127.0.0.1", server.port), timeout=5) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost")
         assert slow.recv(1) == b""
+
+
+def test_answers_are_not_held_back_for_the_acknowledgement_of_what_went_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nagle's algorithm and a delayed acknowledgement together cost 40 ms a request."""
+    held: list[int] = []
+    made = Protocol.connection_made
+
+    def look(self: Protocol, transport: asyncio.Transport) -> None:
+        held.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        made(self, transport)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Protocol, "connection_made", look)
+    with serve(hello()) as server:
+        httpx.get(server.url)
+    assert held == [1]
+
+
+def test_a_hundred_who_dribble_their_headers_keep_nobody_from_being_served() -> None:
+    """Each has sent a byte at a time and not finished; others are answered while they hold their connections."""
+    with ExitStack() as stack:
+        server = stack.enter_context(serve(hello()))
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 5)) for _ in range(100)]
+        for byte in b"GET / HTTP/1.1\r\nHost: example.com\r\nX-Slow: ":
+            for one in slow:
+                one.sendall(bytes([byte]))
+            assert httpx.get(server.url).status_code == 200
+        for one in slow:
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):  # still connected, and not answered
+                one.recv(1)
 
 
 def test_a_worker_has_a_process_of_its_own_that_can_be_killed_and_replaced() -> None:
