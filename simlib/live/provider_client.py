@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 
@@ -47,6 +47,12 @@ class ProviderCharge:
     id: str
     amount_cents: int
     reference: str | None
+
+
+class Charger(Protocol):
+    """Whoever can be asked for a charge: a provider, or something that asks one with more care."""
+
+    def charge(self, key: str, cents: int) -> str: ...
 
 
 class Provider:

@@ -24,7 +24,7 @@ from simlib.live.one_transaction import (
     checked_request,
     to_json,
 )
-from simlib.live.provider_client import CardDeclined, Provider, ProviderError, ProviderTimeout
+from simlib.live.provider_client import CardDeclined, Charger, Provider, ProviderError, ProviderTimeout
 
 LEASE_SECONDS = 30.0  # well over the provider's own limit of 10 s: whoever still works must not lose it
 
@@ -70,7 +70,7 @@ class LostLease(Exception):
 
 def pay_external(
     conn: psycopg.Connection[Any],
-    provider: Provider,
+    provider: Charger,
     account_id: int,
     key: str,
     amount_cents: int,

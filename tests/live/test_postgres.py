@@ -33,6 +33,7 @@ TABLES = {
     "topups",
     "products",
     "http_answers",
+    "provider_calls",
     "queue_messages",
 }
 
