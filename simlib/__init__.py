@@ -36,6 +36,7 @@ _WHERE = {
     "simlib.scenarios.delivery": ("Delivery",),
     "simlib.scenarios.two_generals": ("TwoGenerals",),
     "simlib.scenarios.double_tap": ("DoubleTap",),
+    "simlib.scenarios.duplicate_gaps": ("DuplicateGaps",),
     "simlib.scenarios.five_cases": ("FiveCases",),
     "simlib.scenarios.four_conditions": ("FourConditions",),
     "simlib.scenarios.jitter": ("Jitter",),

@@ -6,6 +6,7 @@ from typing import Any
 
 from simlib.scenarios.delivery import Delivery
 from simlib.scenarios.double_tap import DoubleTap
+from simlib.scenarios.duplicate_gaps import DuplicateGaps
 from simlib.scenarios.five_cases import FiveCases
 from simlib.scenarios.four_conditions import FourConditions
 from simlib.scenarios.jitter import Jitter
@@ -23,6 +24,7 @@ from simlib.scenarios.two_regions import TwoRegions
 SCENARIOS: dict[str, type[Any]] = {
     "delivery": Delivery,
     "double-tap": DoubleTap,
+    "duplicate-gaps": DuplicateGaps,
     "five-cases": FiveCases,
     "four-conditions": FourConditions,
     "jitter": Jitter,
