@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -18,7 +19,9 @@ from typing import Any
 
 import psutil
 
+from simlib.knobs import knob
 from simlib.scenarios.double_tap import DoubleTap
+from simlib.scenarios.retry_storm import RetryStorm
 from simlib.scenarios.sweep import sweep
 
 POOL, DASK = 0.58, 0.75  # of the time of one process, on two
@@ -27,7 +30,18 @@ STORY = DoubleTap(keys=True, reply_loss=0.05, request_loss=0.05, purchases=10_00
 RUNS = 40
 ROUNDS = 3
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-LAYERS = (1, 2, 3, 4)
+LAYERS = (1, 2, 3, 4, 5, 6)
+
+
+@dataclass(frozen=True)
+class Tall(RetryStorm):
+    """A storm of more layers than one would turn by hand."""
+
+    layers: int = field(default=6, metadata=knob("layers", "layers that call the next one", 1, 6, 1))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"layer {n}" for n in range(1, self.layers + 1))
 
 
 def report() -> bool:
@@ -101,8 +115,8 @@ def as_runs() -> dict[str, Any]:
 
 ALONE = """
 import json, resource, sys, time
-from simlib.scenarios.retry_storm import RetryStorm
 from tests.bench.reference import simulate
+from tests.bench.scale import Tall, counted
 began = time.process_time()
 trace = eval(sys.argv[1])
 took = time.process_time() - began
@@ -117,12 +131,24 @@ def alone(trace: str) -> tuple[float, float, int]:
     return took, most, rows
 
 
+def counted(runs: int) -> list[dict[str, float]]:
+    """The counts of so many runs of 5,000 purchases each; of every run nothing else is kept."""
+    story = DoubleTap(reply_loss=0.05, request_loss=0.05, purchases=5_000)
+    return [dict(story.run(seed).counts) for seed in range(runs)]
+
+
 def growing() -> dict[str, Any]:
     """Microseconds a purchase as purchases grow, and an event as layers do; and all of the largest run."""
     runs = {n: alone(f"simulate({n}, 7).freeze()") for n in SIZES}
-    storms = {n: alone(f"RetryStorm(layers={n}, attempts=2, failure=0.5, taps=20_000).run(7).trace") for n in LAYERS}
+    storms = {n: alone(f"Tall(layers={n}, attempts=2, failure=0.5, taps=20_000).run(7).trace") for n in LAYERS}
     took, most, rows = runs[SIZES[-1]]
+    fewer, all_of_them = alone("counted(40)"), alone("counted(200)")
     return {
+        "1,000,000 purchases, counts only": {
+            "seconds": round(all_of_them[0], 1),
+            "gigabytes": round(all_of_them[1] / GIGABYTE, 3),
+            "gigabytes of 200,000": round(fewer[1] / GIGABYTE, 3),
+        },
         f"{SIZES[-1]:,} purchases in one process": {
             "seconds": round(took, 1),
             "gigabytes": round(most / GIGABYTE, 2),
