@@ -80,10 +80,10 @@ class Jitter:
         return Run(self, seed, counts, trace, self._series(trace, float(max(finished))))
 
     def describe(self, counts: Mapping[str, float]) -> str:
-        return f"{counts['clients']:,} clients, {counts['calls']:,.0f} writes, all done after {_ms(counts)}"
+        return f"{counts['clients']:,} clients, {counts['calls']:,.0f} writes, all done after {_finish(counts)}"
 
     def headline(self, counts: Mapping[str, float]) -> Headline:
-        return Headline(f"{counts['calls']:,.0f} writes, {_ms(counts)}", good=counts["finish_ms"] < 200 * self.clients)
+        return Headline(f"{counts['calls']:,.0f} writes, {_finish(counts)}", good=counts["finish_ms"] < 200 * self.clients)
 
     def pictures(self, runs: Sequence[Run]) -> list[Scene]:
         if self.clients <= FEW:
@@ -155,6 +155,5 @@ def _writes(trace: Trace) -> np.ndarray:
     return cast(np.ndarray, trace.column("time")[trace.where("send")])
 
 
-def _ms(counts: Mapping[str, float]) -> str:
-    ms = counts["finish_ms"]
-    return f"{ms:,.0f} ms" if ms < 10_000 else f"{ms / 1000:,.1f} s"
+def _finish(counts: Mapping[str, float]) -> str:
+    return seconds(counts["finish_ms"] / 1000)
