@@ -83,7 +83,9 @@ class Jitter:
         return f"{counts['clients']:,} clients, {counts['calls']:,.0f} writes, all done after {_finish(counts)}"
 
     def headline(self, counts: Mapping[str, float]) -> Headline:
-        return Headline(f"{counts['calls']:,.0f} writes, {_finish(counts)}", good=counts["finish_ms"] < 200 * self.clients)
+        return Headline(
+            f"{counts['calls']:,.0f} writes, {_finish(counts)}", good=counts["finish_ms"] < 200 * self.clients
+        )
 
     def pictures(self, runs: Sequence[Run]) -> list[Scene]:
         if self.clients <= FEW:
