@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -228,6 +229,32 @@ def test_data_that_is_of_no_use_is_made_again(home: Path, harm: str) -> None:
             assert conn.execute("select count(*) from charges").fetchone() == (0,)
         kernel.go("exit")
         nothing_left(home, kernel)
+
+
+def test_a_machine_that_slept_goes_on_where_it_was(home: Path) -> None:
+    """Every process stands still, as when a lid is closed; afterwards old connections and new ones work."""
+    with kernels(home) as [kernel], psycopg.connect(kernel.dsn, autocommit=True) as conn:
+        server = postmaster(home)
+        asleep = [server.parent(), server, *server.children(recursive=True)]
+        for process in asleep:
+            process.suspend()
+        for process in reversed(asleep):
+            process.resume()
+        assert conn.execute("select count(*) from charges").fetchone() == (0,)
+        with psycopg.connect(kernel.dsn) as new:
+            assert new.execute("select count(*) from charges").fetchone() == (0,)
+        with kernels(home) as [other]:
+            assert other.server == kernel.server
+
+
+def test_a_cache_folder_that_is_deleted_while_it_runs_is_no_obstacle_to_the_next_start() -> None:
+    """Who starts anew has a working lesson, whatever becomes of the server whose files are gone."""
+    with passable_folder() as home:
+        with kernels(home):
+            shutil.rmtree(state(home))
+            with kernels(home) as [other], psycopg.connect(other.dsn) as conn:
+                assert conn.execute("select count(*) from charges").fetchone() == (0,)
+        until(lambda: not processes_of(home))
 
 
 @pytest.mark.parametrize("name", ["a b'c", "n" * 120, "ключ-😀"], ids=["blank", "long", "unicode"])
