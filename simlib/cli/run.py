@@ -8,6 +8,7 @@ import dataclasses
 import difflib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from simlib.knobs import Knob, knobs, parse, replace, values
 
 if TYPE_CHECKING:
     from simlib.scenarios.run import Run
-    from simlib.trace import Trace
 
 SEED = 7
 _BOTH_LOSSES = ("reply_loss", "request_loss")
@@ -44,7 +44,7 @@ def _run(words: list[str], parser_class: type[argparse.ArgumentParser]) -> int:
     scenario = replace(base, **_turned(SCENARIOS[name], args))
     run = scenario.run(seed=args.seed)
     if args.out:
-        _write(run.trace, args.out)
+        written(args.out, run.trace.write)
     print(_shown(run, name, args))
     return 0
 
@@ -131,18 +131,18 @@ def _flag(k: Knob) -> str:
     return f"--{k.flag}/--no-{k.flag}" if k.kind is bool else f"--{k.flag} VALUE"
 
 
-def _write(trace: Trace, path: Path) -> None:
-    """Write the trace whole or not at all."""
+def written(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file whole or not at all; `Refusal` says why it cannot be."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         unfinished.touch()  # the system's own words for what is wrong with the place
-        trace.write(unfinished)
+        write(unfinished)
         unfinished.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):
             unfinished.unlink()
         reason = (error.strerror or str(error)).lower()
-        raise Refusal(f"cannot write {path}: {reason}; choose another place with --out.") from error
+        raise Refusal(f"cannot write {path}: {reason}; choose another place.") from error
 
 
 def _seed(text: str) -> int:

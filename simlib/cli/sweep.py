@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simlib.cli.refusal import Refusal
-from simlib.cli.run import meant
+from simlib.cli.run import meant, written
 from simlib.knobs import Knob, knobs, parse
 
 SEEDS, MOST_SEEDS = 10, 100_000
@@ -35,15 +35,15 @@ def _sweep(words: list[str], parser_class: type[argparse.ArgumentParser]) -> int
     given: dict[str, Any] = {
         k.name: _values(k, text) for k in knobs(type(base)) if (text := getattr(args, k.name)) is not None
     }
-    known = list(base.run(0).counts)
+    known = list(base.run(0).counts)  # one run to know the counts, before there are many
     count = args.count or known[-1]
     if count not in known:
         raise Refusal(f"{name} counts no {count!r}; it counts {', '.join(known)}.")
     found = sweep(base, seeds=range(args.seeds), progress=not args.quiet, traces=args.traces, **given)
     if args.out:
-        _written(args.out, lambda path: arrow.write(found.runs, path))
+        written(args.out, lambda path: arrow.write(found.runs, path))
     if args.figure:
-        _written(args.figure, lambda path: path.write_bytes(found.figure(count).png()))
+        written(args.figure, lambda path: path.write_bytes(found.figure(count).png()))
     print(f"{found}; {count}, its mean with a 95% interval:\n\n{found.means(count)}")
     return 0
 
@@ -71,14 +71,6 @@ def _values(k: Knob, text: str) -> list[Any]:
         if word not in _SWITCH:
             raise Refusal(f"--{k.flag} is {word!r}; it takes on or off, or both: on,off.")
     return [_SWITCH[word] for word in words]
-
-
-def _written(path: Path, write: Any) -> None:
-    try:
-        write(path)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise Refusal(f"cannot write {path}: {reason.lower()}; choose another place.") from error
 
 
 def _seeds(text: str) -> int:

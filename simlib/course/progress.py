@@ -42,9 +42,10 @@ def progress() -> Table:
     """The lessons, with a full circle for each exercise that passed and the tries that it all took."""
     path = _path()
     kept = _kept(path) if path else {}
+    exercises = list(hints())
     rows = []
-    for lesson in sorted({name.partition(".")[0] for name in hints()}):
-        mine = [kept.get(name, {}) for name in hints() if name.startswith(f"{lesson}.")]
+    for lesson in sorted({name.partition(".")[0] for name in exercises}):
+        mine = [kept.get(name, {}) for name in exercises if name.startswith(f"{lesson}.")]
         circles = "".join(DONE if "passed" in one else OPEN for one in mine)
         name = link(lesson).removesuffix(".ipynb").replace("_", " ")
         rows.append((name, circles, sum(one.get("tries", 0) for one in mine)))
@@ -64,4 +65,4 @@ def _kept(path: Path) -> Mapping[str, dict[str, Any]]:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {name: row for name, row in found.items() if isinstance(row, dict)}
+    return {name: row for name, row in found.items() if isinstance(row, dict) and isinstance(row.get("tries"), int)}

@@ -15,7 +15,7 @@ from typing import Any
 
 import psycopg
 
-from simlib.live.provider_client import Provider, ProviderTimeout, ProviderUnavailable
+from simlib.live.provider_client import Provider, ProviderError, ProviderTimeout, ProviderUnavailable
 from simlib.live.recovery_points import downstream
 from simlib.table import Table
 
@@ -45,7 +45,7 @@ class LooksFirst:
 
 @dataclass(frozen=True)
 class AsksAPerson:
-    """Asks the provider once, whatever comes of it; after a silence a person must say what happened (`settle`).
+    """Asks the provider once; after a silence, or a 500, a person must say what happened (`settle`).
 
     That it will ask is committed before it does, so a crash in between leaves a doubtful payment, not a second charge.
     `connect` gives a connection in autocommit mode.
@@ -61,10 +61,9 @@ class AsksAPerson:
                 return self._known(conn, key, cents)
             try:
                 charge = self.provider.charge(key, cents)
-            except ProviderTimeout:
-                raise
-            except Exception:
-                conn.execute(FORGET, [key])  # it answered, and did not charge: nothing is doubtful
+            except ProviderError as error:
+                if not _may_have_charged(error):
+                    conn.execute(FORGET, [key])
                 raise
             conn.execute(HEARD, [charge, key])
             return charge
@@ -78,6 +77,11 @@ class AsksAPerson:
             raise ProviderUnavailable(f"Nobody knows whether {key} was charged; a person will check.")
         conn.execute(FORGET, [key])  # a person found that it was not
         return self.charge(key, cents)
+
+
+def _may_have_charged(error: ProviderError) -> bool:
+    """A silence, and an answer that it broke at work; a plain no leaves nothing doubtful."""
+    return isinstance(error, ProviderTimeout) or (isinstance(error, ProviderUnavailable) and error.begun)
 
 
 def doubtful(conn: Conn) -> list[str]:

@@ -14,6 +14,7 @@ import httpx
 from simlib.live.client import DIRECT, NoAnswer, post_with_retry, post_with_retry_async
 from simlib.live.retrying import HERE, Surroundings
 from simlib.live.tape import NO_TAPE, Writer
+from simlib.policy.classify import Outcome, classify_http
 from simlib.policy.keys import LONGEST
 from simlib.policy.retry import RetryPolicy
 
@@ -33,7 +34,14 @@ class ProviderTimeout(ProviderError):
 
 
 class ProviderUnavailable(ProviderError):
-    """The provider answered that it cannot now (409, 429, 5xx): another try with the same key may do better."""
+    """The provider answered that it cannot now (409, 429, 5xx): another try with the same key may do better.
+
+    `begun`: it broke at work (500, 502, 504), so the card may have been charged all the same.
+    """
+
+    def __init__(self, says: str, *, begun: bool = False) -> None:
+        super().__init__(says)
+        self.begun = begun
 
 
 class ProviderRefused(ProviderError):
@@ -124,7 +132,8 @@ def _charged(answer: httpx.Response) -> str:
     if status == 402:
         raise CardDeclined(said)
     if status in (409, 429) or status >= 500:
-        raise ProviderUnavailable(f"The provider answered {status}: {said}")
+        begun = classify_http(status) is Outcome.UNKNOWN
+        raise ProviderUnavailable(f"The provider answered {status}: {said}", begun=begun)
     raise ProviderRefused(f"The provider answered {status}: {said}")
 
 

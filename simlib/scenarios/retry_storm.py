@@ -24,7 +24,7 @@ from simlib.world.arrivals import arrive
 from simlib.world.client import Client
 from simlib.world.latency import Constant, Exponential
 from simlib.world.luck import Luck
-from simlib.world.message import CREATED, FAILED, Answer, Receiver, Request
+from simlib.world.message import CREATED, FAILED, Answer, Receiver, Request, nowhere
 from simlib.world.server import Server
 from simlib.world.service import Service
 from simlib.world.world import World
@@ -147,7 +147,7 @@ class RetryStorm:
 
     def _build(self, world: World) -> Client:
         """The layers, from the database up; returns the users' client."""
-        replies: list[Receiver] = [_nowhere] * self.layers
+        replies: list[Receiver] = [nowhere] * self.layers
         arrives = self._database(world, lambda now, reply: replies[-1](now, reply))
         for depth in reversed(range(1, self.layers)):
             service = Service(
@@ -243,7 +243,3 @@ def _recovery(seconds: float) -> str:
     if not math.isfinite(seconds):
         return "never recovers"
     return "not disturbed" if seconds == 0 else f"recovers in {seconds:.0f} s"
-
-
-def _nowhere(now: float, message: object) -> None:
-    """Where replies go before a layer is there to hear them."""

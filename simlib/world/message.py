@@ -50,6 +50,10 @@ Receiver: TypeAlias = Callable[[float, Any], object]
 """Where a message goes: called with the time (seconds) and the message. Parts are connected by these alone."""
 
 
+def nowhere(now: float, message: Any) -> None:
+    """A receiver for those who are not connected yet, and for messages that nobody needs."""
+
+
 class Kinds(dict[Answer, int]):
     """The kind of row that each answer makes at one place, as `Recorder.kind` numbers them; made when first needed."""
 

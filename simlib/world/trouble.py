@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from simlib.trace import NAN
 from simlib.world.latency import Constant, Latency, durations
-from simlib.world.message import Receiver, Reply, Request
+from simlib.world.message import Receiver, Reply, Request, nowhere
 from simlib.world.world import World
 
 NewKey = Callable[[Request], int]
@@ -110,7 +110,7 @@ class Hedge:
         self._again = again
         self._after = after
         self._open: set[tuple[int, int]] = set()
-        self._answer: Receiver = _nowhere
+        self._answer: Receiver = nowhere
         self._copied = world.recorder.kind(name, "copy", peer)
 
     def connect(self, answer: Receiver) -> None:
@@ -132,7 +132,3 @@ class Hedge:
         if request[:2] in self._open:
             self._rows.extend((now, self._copied, request[0], request[1], request[2], NAN))
             self._again(now, request)
-
-
-def _nowhere(now: float, message: Reply) -> None:
-    """Nobody is connected yet."""

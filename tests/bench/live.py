@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from simlib import live
-from simlib.live import inbox, outbox, pg_queue
+from simlib.live import outbox, pg_queue
 from simlib.live.consuming import consume
 from simlib.live.idempotent import Idempotent
 from simlib.live.one_transaction import CHARGE, CLAIM, SAVE
@@ -167,7 +167,7 @@ def _queues(db: Postgres) -> None:
         applied = conn.execute("select balance_cents from wallets").fetchone()
         assert applied == (MESSAGES,)
     print(f"relay, from outbox to queue: {relayed:,.0f} a second, each committed to the queue with fsync")
-    print(f"queue and inbox: {handled:,.0f} a second on one connection: take, {inbox.handle.__name__}, ack; 3 commits")
+    print(f"queue and inbox: {handled:,.0f} a second on one connection: take, handle, ack; 3 commits")
 
 
 def _rate(work: Callable[[], int]) -> float:

@@ -46,7 +46,7 @@ def test_it_lies_beside_the_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "passed" in json.loads((tmp_path / "progress.json").read_text())["03.3"]
 
 
-@pytest.mark.parametrize("spoilt", ["", "no json", "[1, 2]", '{"03.3": 7}'])
+@pytest.mark.parametrize("spoilt", ["", "no json", "[1, 2]", '{"03.3": 7}', '{"03.3": {"tries": "x"}}'])
 def test_a_spoilt_file_is_as_none(kept: Path, spoilt: str) -> None:
     kept.write_text(spoilt)
     assert lesson_3() == ("○○○", 0)

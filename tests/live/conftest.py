@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from simlib import live
 from simlib.live.pg.server import Postgres
+from simlib.live.provider_server import RunningProvider, provider
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +44,20 @@ def db(server: Postgres) -> Iterator[Postgres]:
     """The lesson's tables, empty, in a schema of the test's own."""
     with live.postgres() as own:
         yield own
+
+
+@pytest.fixture
+def conn(db: Postgres) -> Iterator[psycopg.Connection[Any]]:
+    """A connection to them."""
+    with db.connect() as opened:
+        yield opened
+
+
+@pytest.fixture
+def bank() -> Iterator[RunningProvider]:
+    """A card provider that keeps keys, with empty books."""
+    with provider() as running:
+        yield running
 
 
 @contextmanager

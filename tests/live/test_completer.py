@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,22 +11,10 @@ import pytest
 from simlib.live.completer import Completed, complete
 from simlib.live.faults import CrashAt, Crashed
 from simlib.live.pg.server import Postgres
-from simlib.live.provider_server import RunningProvider, provider
+from simlib.live.provider_server import RunningProvider
 from simlib.live.recovery_points import pay_external
 
 Conn = psycopg.Connection[Any]
-
-
-@pytest.fixture
-def conn(db: Postgres) -> Iterator[Conn]:
-    with db.connect() as conn:
-        yield conn
-
-
-@pytest.fixture
-def bank() -> Iterator[RunningProvider]:
-    with provider() as running:
-        yield running
 
 
 def abandon(conn: Conn, bank: RunningProvider, point: str, key: str = "k") -> None:

@@ -19,12 +19,6 @@ Conn = psycopg.Connection[Any]
 
 
 @pytest.fixture
-def conn(db: Postgres) -> Iterator[Conn]:
-    with db.connect() as conn:
-        yield conn
-
-
-@pytest.fixture
 def bank() -> Iterator[RunningProvider]:
     with provider(support="none") as running:
         yield running
@@ -66,6 +60,15 @@ def test_after_a_silence_nobody_asks_again_until_a_person_has_looked(
     assert doubtful(conn) == []
     assert codes(conn, careful, 2) == [201, 201]
     assert len(bank.charges()) == 1
+
+
+def test_an_answer_that_it_broke_at_work_is_as_doubtful_as_a_silence(
+    db: Postgres, conn: Conn, bank: RunningProvider
+) -> None:
+    """The charge was made before it broke: to try again would make a second one."""
+    bank.behave("charge-then-error")
+    assert codes(conn, AsksAPerson(bank, db.connect), 3) == [503, 503, 503]
+    assert (doubtful(conn), len(bank.charges())) == (["1:k"], 1)
 
 
 def test_a_person_who_finds_nothing_lets_the_next_retry_charge(db: Postgres, conn: Conn, bank: RunningProvider) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -17,12 +16,6 @@ from simlib.live.pg.server import Postgres
 from tests.live.conftest import until
 
 Conn = psycopg.Connection[Any]
-
-
-@pytest.fixture
-def conn(db: Postgres) -> Iterator[Conn]:
-    with db.connect() as conn:
-        yield conn
 
 
 def test_an_event_is_written_with_its_change_or_not_at_all(conn: Conn) -> None:

@@ -43,12 +43,6 @@ def pay(request: pytest.FixtureRequest) -> Pay:
     return request.param
 
 
-@pytest.fixture
-def conn(db: Any) -> Any:
-    with db.connect() as opened:
-        yield opened
-
-
 def charges(conn: psycopg.Connection[Any]) -> int:
     row = conn.execute("select count(*) from charges").fetchone()
     return row[0] if row else -1

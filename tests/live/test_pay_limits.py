@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import string
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -19,12 +18,6 @@ from simlib.live.one_transaction import CLAIM, READ
 
 KEY = {"account_id": 1, "key": "k", "fingerprint": "f"}
 PLAIN_INSERT = CLAIM.replace("on conflict (account_id, key) do nothing", "")
-
-
-@pytest.fixture
-def conn(db: Any) -> Iterator[psycopg.Connection[Any]]:
-    with db.connect() as opened:
-        yield opened
 
 
 def count(conn: psycopg.Connection[Any], table: str) -> int:

@@ -22,8 +22,12 @@ from simlib.live.pg.keeper import ADDRESS, GROUND, LOCK, PASSWORD
 from tests.live.conftest import passable_folder, processes_of, until
 
 KERNEL = """
-import json, sys
+import json, signal, sys
 from simlib import live
+for name in ("SIGHUP", "SIGTERM"):  # whoever started the tests may have them ignored, as nohup does
+    if hasattr(signal, name):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 db = live.postgres().start()
 with db.connect() as conn:
     postmaster = conn.execute("select pg_postmaster_start_time()::text").fetchone()[0]

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
-import pytest
 
 from simlib.live import pg_queue
 from simlib.live.pg.server import Postgres
 
 Conn = psycopg.Connection[Any]
-
-
-@pytest.fixture
-def conn(db: Postgres) -> Iterator[Conn]:
-    with db.connect() as conn:
-        yield conn
 
 
 def test_a_message_is_hidden_while_somebody_works_on_it(conn: Conn) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,7 +18,7 @@ from simlib.live.faults import CrashAt, Crashed, HoldAt
 from simlib.live.http_app import app
 from simlib.live.one_transaction import Response
 from simlib.live.pg.server import Postgres
-from simlib.live.provider_server import RunningProvider, provider
+from simlib.live.provider_server import RunningProvider
 from simlib.live.recovery_points import pay_external, pay_external_async
 from simlib.live.serving import serve
 from simlib.live.worker import spawn
@@ -28,18 +28,6 @@ Conn = psycopg.Connection[Any]
 PHASES = ("after-claim", "after-lease", "after-charge", "after-charged", "before-commit", "after-commit")
 AUTH = {"Authorization": "Bearer token-of-account-1", "Idempotency-Key": "k"}
 BODY = {"amount_cents": 5000, "currency": "eur"}
-
-
-@pytest.fixture
-def conn(db: Postgres) -> Iterator[Conn]:
-    with db.connect() as conn:
-        yield conn
-
-
-@pytest.fixture
-def bank() -> Iterator[RunningProvider]:
-    with provider() as running:
-        yield running
 
 
 def one(conn: Conn, query: str) -> Any:
