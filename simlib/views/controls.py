@@ -32,8 +32,11 @@ class Control:
 
     @property
     def value(self) -> Any:
-        """The knob's value; None where an optional knob is switched off."""
-        return None if self._off is not None and self._off.value else self._main.value
+        """The knob's value; None where an optional knob is switched off. A browser's slider says 1999.9999999999998."""
+        if self._off is not None and self._off.value:
+            return None
+        value = self._main.value
+        return round(value, 9) if isinstance(value, float) else value
 
     @value.setter
     def value(self, value: Any) -> None:

@@ -9,6 +9,7 @@ import ipywidgets as widgets
 import pytest
 
 from simlib.knobs import KnobError, knobs
+from simlib.scenarios.key_table import KeyTable
 from simlib.views.controls import Control
 from simlib.views.picture import Picture
 from simlib.views.player import Player
@@ -179,6 +180,13 @@ def test_each_kind_of_knob_has_its_control(name: str, kind: type) -> None:
     control = Control(knob, knob.default, lambda: None)
     assert isinstance(control.widget, kind)
     assert control.value == knob.default
+
+
+def test_what_a_browsers_slider_adds_to_a_number_is_taken_off() -> None:
+    """It reports a place on its track: 1999.9999999999998 where the hand, or nobody, put 2,000."""
+    control = Control(next(k for k in knobs(KeyTable) if k.name == "writes_per_s"), 2000.0, lambda: None)
+    control.widget.value = 1999.9999999999998
+    assert control.value == 2000.0
 
 
 def test_setting_a_control_from_code_is_no_wish_of_the_hand() -> None:
