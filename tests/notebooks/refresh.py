@@ -27,20 +27,27 @@ def refresh(path: Path) -> list[str]:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    client = NotebookClient(
+    try:
+        _run(notebook, path)
+    except RuntimeError:  # it did not start: somebody took one of the ports it had chosen; the next has others
+        _run(notebook, path)
+    found = faults(normalise(notebook))
+    if not found:
+        nbformat.validate(notebook)
+        nbformat.write(notebook, path)
+    return found
+
+
+def _run(notebook: nbformat.NotebookNode, path: Path) -> None:
+    """Run all cells in a fresh kernel, in the lesson's folder."""
+    NotebookClient(
         notebook,
         timeout=CELL_WITHIN,
         kernel_name="python3",
         allow_errors=True,
         coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
-    )
-    client.execute()
-    found = faults(normalise(notebook))
-    if not found:
-        nbformat.validate(notebook)
-        nbformat.write(notebook, path)
-    return found
+    ).execute()
 
 
 def main(numbers: list[str]) -> int:
